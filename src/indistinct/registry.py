@@ -1,4 +1,4 @@
-"""The models, measures and algorithms by their names in policy files: one line for each, loaded when it is asked for.
+"""The models, measures, algorithms and attacks by their names: one line for each, loaded when it is asked for.
 
 A package of one's own adds to them by an entry point, and a program by ``register``:
 
@@ -19,6 +19,7 @@ from indistinct.errors import PolicyError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from indistinct.attacks import Attack
     from indistinct.privacy import PrivacyModel
     from indistinct.quality import QualityMeasure
     from indistinct.search import Algorithm
@@ -200,15 +201,35 @@ ALGORITHMS: Registry[Algorithm] = Registry(
 DEFAULT_ALGORITHM = "lattice"
 """The algorithm of a policy that names none."""
 
+ATTACKS: Registry[Attack] = Registry(
+    "attack",
+    "attack",
+    {
+        "link": "attacks.linking.link:Link",
+        "complementary": "attacks.complementary.join:Complementary",
+        "unsorted": "attacks.order.unsorted:Unsorted",
+        "homogeneity": "attacks.homogeneity:Homogeneity",
+        "dependencies": "attacks.dependencies:Dependencies",
+        "downcoding": "attacks.sharpening.downcoding:Downcoding",
+        "refinement": "attacks.sharpening.refinement:Refinement",
+        "inference": "attacks.guessing.inference:Inference",
+        "minimality": "attacks.guessing.minimality:Minimality",
+        "definetti": "attacks.guessing.definetti:DeFinetti",
+        "singling_out": "attacks.guessing.singling_out:SinglingOut",
+        "maps": "attacks.linking.maps:Maps",
+    },
+)
+"""Every attack by its name, in the order in which they are run."""
+
 
 def register(added: Class) -> Class:
-    """Let policy files, the schema and every command of this process name a model, measure or algorithm of one's own.
+    """Let policy files, the schema and every command of this process name a class of one's own.
 
     Write it above the class. What it is follows from its methods: a model has ``satisfied``, a measure ``loss``, an
-    algorithm ``run``. A package that is installed needs no call: its entry points say the same.
+    algorithm ``run``, an attack ``attack``. A package that is installed needs no call: its entry points say the same.
     """
-    fitting = [registry for registry in (MODELS, MEASURES, ALGORITHMS) if hasattr(added, registry.method)]
+    fitting = [registry for registry in (MODELS, MEASURES, ALGORITHMS, ATTACKS) if hasattr(added, registry.method)]
     if len(fitting) != 1:
-        raise PolicyError(f"{added!r} must be a privacy model, a quality measure or an algorithm")
+        raise PolicyError(f"{added!r} must be a privacy model, a quality measure, an algorithm or an attack")
     fitting[0].add(added)
     return added

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import indistinct as ix
 from helpers import profiles
 from indistinct import attacks
-from indistinct.attacks.people_notes import ALIKE, LINKED, ROWS
+from indistinct.attacks.homogeneity import ALIKE
+from indistinct.attacks.target import LINKED, ROWS
 from indistinct.errors import PolicyError
 from indistinct.policy import Person
 
@@ -123,7 +124,7 @@ def test_homogeneity_is_counted_in_people_who_have_the_same_rows() -> None:
     assert first.sentence == "Of the 2 people with town A1 / B1 all have one and the same ill."
     assert "ill is the same for all of 3 people in 2 groups" in report.summary
     assert report.to_dict()["unit"] == "person"
-    assert "unit" not in by_rows.to_dict()
+    assert by_rows.to_dict()["unit"] == "row"
 
 
 @profiles.examples(20, opens_tables=True)

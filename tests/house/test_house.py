@@ -43,7 +43,6 @@ NO_PARTICIPLES = {"embed", "exceed", "feed", "need", "proceed", "seed", "speed",
 PUBLIC_NAMES = {
     "search satisfied",
     "attacks unsorted",
-    "cli unsorted",
     "pipeline ranked",
     "privacy satisfied",
     "quality kept",

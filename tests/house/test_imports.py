@@ -119,6 +119,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "policy",
         "privacy",
         "recoding",
+        "registry",
         "release",
         "showing",
     },
@@ -217,7 +218,7 @@ AT_THE_DOOR = {"__init__", "__main__", "cli", "mcp", "studio"}
 MAY_NAME = {
     "counting": {"engine", "policy"},
     "policy": {"privacy", "quality"},
-    "registry": {"search", "privacy", "quality"},
+    "registry": {"attacks", "search", "privacy", "quality"},
 }
 STILL_IN_RINGS: set[str] = set()
 """Modules that import themselves by way of others today, to be untangled: nothing may be added here."""

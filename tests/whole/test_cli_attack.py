@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import indistinct as ix
 from helpers import commands
 from indistinct.attacks import downcoding
-from indistinct.cli.attack.group import app
+from indistinct.cli.attack import app
 from indistinct.examples import save_examples
 
 POLICY = """

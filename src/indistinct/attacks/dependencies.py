@@ -1,25 +1,33 @@
 """Dependencies: columns that are released as they are and tell what became of a generalized one.
 
-A column tells another as ``linkage.telling_columns`` defines it. Whoever knows what tells what, from a map, a code book
-or rows that kept the value, undoes the generalization.
+A column tells another as ``linkage.functional_dependencies`` defines it. Whoever knows what tells what, from a map, a
+code book or rows that kept the value, undoes the generalization.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from indistinct.attacks.people_notes import people_notes
+import numpy as np
+
+from indistinct.attacks.attack import Attack, OtherTable
+from indistinct.attacks.attack_report import AttackReport, Severity
+from indistinct.attacks.labels import WHOLE, Beginning, Reader, Span, Texts
+from indistinct.attacks.target import OnePolicy, Target, people_notes
+from indistinct.counting import read_as_declared
+from indistinct.engine import Rows, use_table
+from indistinct.linkage.coded_cells import CodedColumn, coded_columns
+from indistinct.linkage.functional_dependencies import (
+    Dependency,
+    dependencies_between,
+    guess,
+    pairs_between,
+    unseen_pairs,
+)
+from indistinct.policy import Policy
 from indistinct.showing.words import counted
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
-    from indistinct.engine import Rows
-    from indistinct.linkage.coded_cells import CodedColumn
-    from indistinct.linkage.functional_dependencies import Dependency
-    from indistinct.policy import Policy
 
 ADVICE = (
     "make the column that tells another quasi as well, so that both are generalized together",
@@ -35,6 +43,8 @@ SCOPE = (
 @dataclass(frozen=True, slots=True)
 class Telling:
     """A column that tells quasi columns, and whom it leaves alone."""
+
+    also: ClassVar[tuple[str, ...]] = ("sentence",)
 
     column: str
     tells: tuple[str, ...]
@@ -54,13 +64,12 @@ class Telling:
 
 
 @dataclass(frozen=True, slots=True)
-class DependencyReport:
+class DependencyReport(AttackReport):
     """Which released columns tell generalized ones, and how many rows they leave alone: counts, and no cell."""
 
-    advice: ClassVar[tuple[str, ...]] = ADVICE
-    """What to do where something was found."""
+    attack: ClassVar[str] = "dependencies"
+    usual_advice: ClassVar[tuple[str, ...]] = ADVICE
     scope: ClassVar[str] = SCOPE
-    """What was looked for, and what was not."""
 
     rows: int
     k: int
@@ -71,9 +80,25 @@ class DependencyReport:
     notes: tuple[str, ...] = ()
 
     @property
-    def is_broken(self) -> bool:
-        """Rows stand among fewer than k by what columns always tell."""
-        return any(one.below_k for one in self.columns if one.is_exact)
+    def severity(self) -> Severity:
+        """Broken if rows stand among fewer than k by what columns always tell."""
+        if any(one.below_k for one in self.columns if one.is_exact):
+            return "broken"
+        return "something" if self.below_k else "nothing"
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """How many columns tell others, and whom that exposes."""
+        return {
+            "columns that tell others": len(self.columns),
+            "rows that stand alone by them": self.alone,
+            "rows among fewer than k by them": self.below_k,
+        }
+
+    @property
+    def sentences(self) -> list[str]:
+        """What each column tells."""
+        return [one.sentence for one in self.columns]
 
     @property
     def summary(self) -> str:
@@ -84,29 +109,56 @@ class DependencyReport:
         left = f"{counted(self.alone, 'row stands', 'rows stand')} alone by it, {self.below_k:,} among fewer than k"
         return f"{which}; {left}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON takes it."""
-        return {
-            "rows": self.rows,
-            "k": self.k,
-            "columns": [asdict(one) | {"sentence": one.sentence} for one in self.columns],
-            "alone": self.alone,
-            "below_k": self.below_k,
-            "summary": self.summary,
-            "notes": list(self.notes),
-        }
 
-    def __str__(self) -> str:
-        lines = [f"dependencies: {self.summary}", *(f"note: {note}" for note in self.notes)]
-        lines += [f"  - {one.sentence}" for one in self.columns]
-        if self.columns:
-            lines += ["", "what to do:", *(f"  - {advice}" for advice in ADVICE)]
-        return "\n".join([*lines, "", SCOPE])
+@dataclass(frozen=True, slots=True)
+class Dependencies(Attack):
+    """Show which columns that are released as they are tell a generalized one, and how many rows that leaves alone."""
+
+    name: ClassVar[str] = "dependencies"
+    title: ClassVar[str] = "Columns that tell others"
+    meaning: ClassVar[str] = "a generalized cell can be read from another column, as if it had not been generalized"
+    held: ClassVar[tuple[str, ...]] = (
+        "the release",
+        "what tells what: a map or a code book, or the rows that kept a value",
+    )
+    takes: ClassVar[tuple[OtherTable, ...]] = (
+        OtherTable("original", "TABLE", "The private table, from which it is learned what tells what.", ""),
+    )
+    roles: ClassVar[tuple[str, ...]] = ("sensitive", "other")
+
+    def attack(self, target: Target) -> DependencyReport:
+        """Find what tells what, and count whom that exposes."""
+        policy = target.policy
+        k = max((getattr(model, "k", 1) for model in policy.models_of_groups), default=1)
+        with target.release.only_rows() as table:
+            quasi = [name for name in policy.quasi if name in table.columns()]
+            shown = [name for name in policy.with_role("other", "sensitive") if name in table.columns()]
+            released = coded_columns(table, [*quasi, *shown])
+            count = table.count()
+        notes = people_notes(policy)
+        if not released and quasi and shown:
+            return DependencyReport(count, k, (), 0, 0, (*notes, "the release is too large to be looked at for this"))
+        if target.original is None:
+            source: Mapping[str, CodedColumn] = released
+            keep = {name: _is_single(released[name], policy, name) for name in quasi}
+            notes = [*notes, *_notes_without_original(keep)]
+        else:
+            keep = {}
+            with use_table(target.original, **target.reading) as rows:
+                source = _read_original(rows, policy, [*quasi, *shown])
+        notes = [*notes, *unseen_pairs(shown, quasi)]
+        asked = [name for name in quasi if name in source and (name not in keep or keep[name].any())]
+        pairs = list(pairs_between(source, shown, asked))
+        told: dict[str, list[Dependency]] = {}
+        for name in asked:
+            telling = [one for one, other in pairs if other == name]
+            among = {one: _where(source[one], keep.get(name)) for one in (*telling, name)}
+            for found in dependencies_between(among, telling, [name]):
+                told.setdefault(found.column, []).append(found)
+        return _count_exposed(released, source, keep, told, quasi, DependencyReport(count, k, (), 0, 0, tuple(notes)))
 
 
-def dependencies(
-    release: Any, policy: Policy | str | os.PathLike[str], *, original: Any = None, **reading: Any
-) -> DependencyReport:
+def dependencies(release: Any, policy: OnePolicy, *, original: Any = None, **reading: Any) -> DependencyReport:
     """Return the columns that a release shows as they are and that tell a generalized column, and whom that exposes.
 
     What tells what is learned from the ``original`` if it is given, else from the released rows whose quasi cell is
@@ -120,46 +172,11 @@ def dependencies(
     >>> print(dependencies(release, policy, original=original).columns[0].sentence)
     height tells town: with it 0 rows stand alone, 4 among fewer than k.
     """
-    from indistinct.engine import use_table
-    from indistinct.linkage.coded_cells import coded_columns
-    from indistinct.linkage.functional_dependencies import dependencies_between, pairs_between, unseen_pairs
-    from indistinct.policy.load import load_policy
-    from indistinct.release.released_tables import ReleasedTables
-
-    policy = load_policy(policy, to="attack")
-    k = max((getattr(model, "k", 1) for model in policy.models_of_groups), default=1)
-    with ReleasedTables.of(release, policy, **reading).only_rows() as table:
-        quasi = [name for name in policy.quasi if name in table.columns()]
-        shown = [name for name in policy.with_role("other", "sensitive") if name in table.columns()]
-        released = coded_columns(table, [*quasi, *shown])
-        count = table.count()
-    notes = people_notes(policy)
-    if not released and quasi and shown:
-        return DependencyReport(count, k, (), 0, 0, (*notes, "the release is too large to be looked at for this"))
-    if original is None:
-        source: Mapping[str, CodedColumn] = released
-        keep = {name: _is_single(released[name], policy, name) for name in quasi}
-        notes = [*notes, *_notes_without_original(keep)]
-    else:
-        keep = {}
-        with use_table(original, **reading) as rows:
-            source = _read_original(rows, policy, [*quasi, *shown])
-    notes = [*notes, *unseen_pairs(shown, quasi)]
-    asked = [name for name in quasi if name in source and (name not in keep or keep[name].any())]
-    pairs = list(pairs_between(source, shown, asked))
-    told: dict[str, list[Dependency]] = {}
-    for name in asked:
-        telling = [one for one, other in pairs if other == name]
-        among = {one: _where(source[one], keep.get(name)) for one in (*telling, name)}
-        for found in dependencies_between(among, telling, [name]):
-            told.setdefault(found.column, []).append(found)
-    return _count_exposed(released, source, keep, told, quasi, DependencyReport(count, k, (), 0, 0, tuple(notes)))
+    return Dependencies().attack(Dependencies.target_of(release, policy, original=original, **reading))
 
 
 def _read_original(rows: Rows, policy: Policy, names: list[str]) -> Mapping[str, CodedColumn]:
     """Read the columns of the original as the policy declares its cells."""
-    from indistinct.counting import read_as_declared
-    from indistinct.linkage.coded_cells import coded_columns
 
     read = read_as_declared(rows, policy)
     try:
@@ -170,17 +187,12 @@ def _read_original(rows: Rows, policy: Policy, names: list[str]) -> Mapping[str,
 
 
 def _where(column: CodedColumn, rows: Any) -> CodedColumn:
-    from indistinct.linkage.coded_cells import CodedColumn
 
     return column if rows is None else CodedColumn(column.codes[rows], column.texts)
 
 
 def _is_single(column: CodedColumn, policy: Policy, name: str) -> Any:
     """Return of each released row whether its cell is still one value, and no label for several."""
-    import numpy as np
-
-    from indistinct.attacks.labels.label_reader import Reader
-    from indistinct.attacks.labels.meanings import WHOLE, Beginning, Span, Texts
 
     reader = Reader(policy.columns[name], policy.suppressed_rows == "blank")
     single = []
@@ -218,11 +230,6 @@ def _count_exposed(
     empty: DependencyReport,
 ) -> DependencyReport:
     """Put the told values beside the labels, and count the rows that few others equal then."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    from indistinct.linkage.functional_dependencies import guess
 
     labels = [released[name].codes for name in quasi]
     everything, columns = list(labels), []
@@ -248,7 +255,5 @@ def _count_exposed(
 
 def _crowds(columns: list[Any]) -> Any:
     """Return for each row the number of rows that equal it in all columns."""
-    import numpy as np
-
     _, inverse, sizes = np.unique(np.stack(columns), axis=1, return_inverse=True, return_counts=True)
     return sizes[np.asarray(inverse).ravel()]

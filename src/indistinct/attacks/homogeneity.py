@@ -7,26 +7,32 @@ Source: Machanavajjhala et al., l-diversity: privacy beyond k-anonymity, ICDE 20
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from indistinct.attacks.people_notes import ALIKE, BY_PROFILE, people_notes
+import numpy as np
+
+from indistinct.attacks.attack import ONE_TABLE, TWO_TABLES, Attack, most_option, option
+from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity
+from indistinct.attacks.complementary import number_combinations
+from indistinct.attacks.target import OnePolicy, Target, people_notes
+from indistinct.counting import IntArray
+from indistinct.engine import PROFILE, Rows
 from indistinct.errors import PolicyError
+from indistinct.policy import PSEUDONYM, Policy
+from indistinct.privacy import AlphaK
+from indistinct.privacy.model import BoolArray
+from indistinct.recoding.classes import LINK
 from indistinct.showing.words import cells_in_words, counted
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from indistinct.counting import IntArray
-    from indistinct.engine import Rows
-    from indistinct.policy import Policy
-    from indistinct.privacy.model import BoolArray
 
 Label = str | None
 Unit = Literal["row", "person"]
 PLURALS = {"row": "rows", "person": "people"}
+
+ALIKE = "where all rows of a group have one value, so have all its people; other shares are those of rows"
+BY_PROFILE = "people are counted, by the pseudonyms: a group is those who have the same rows"
 
 ADVICE = (
     'ask for several values in every group: [[privacy]] model = "l-diversity", l = 2, column = "{column}" in the '
@@ -56,6 +62,8 @@ SCOPE = (
 @dataclass(frozen=True, slots=True)
 class AlikeGroup:
     """A group whose rows have one sensitive value, nearly all of them or all."""
+
+    also: ClassVar[tuple[str, ...]] = ("sentence",)
 
     labels: dict[str, Label]
     column: str
@@ -99,11 +107,11 @@ class AlikeColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class HomogeneityReport:
+class HomogeneityReport(AttackReport):
     """How far groups tell the sensitive values of their rows: counts, and released labels."""
 
+    attack: ClassVar[str] = "homogeneity"
     scope: ClassVar[str] = SCOPE
-    """What was looked for, and what was not."""
 
     rows: int
     groups: int
@@ -116,9 +124,28 @@ class HomogeneityReport:
     """What is counted: rows, or people by all rows of a pseudonym; then each count of rows is one of people."""
 
     @property
-    def is_broken(self) -> bool:
-        """Somebody's sensitive value is known to whoever knows the quasi-identifier, and nearly all have another."""
-        return any(column.exposed_rows for column in self.columns)
+    def severity(self) -> Severity:
+        """Broken if a value that nearly all others do not have is known to whoever knows the quasi-identifier."""
+        if any(column.exposed_rows for column in self.columns):
+            return "broken"
+        return "something" if any(column.alike_rows for column in self.columns) else "nothing"
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """How many stand in groups that share a value."""
+        many, figures = PLURALS[self.unit], {"groups": self.groups}
+        for column in self.columns:
+            figures[f"{many} that share their {column.column} with their whole group"] = column.same_rows
+            figures[f"{many} of groups that nearly all share one {column.column}"] = column.alike_rows
+        return figures
+
+    def tables(self) -> list[ReportTable]:
+        """Return the numbers of each sensitive column."""
+        many = PLURALS[self.unit]
+        numbers = ("groups with one value", f"their {many}", f"groups with {self.share:.0%}", f"{many} of those")
+        title = f"{counted(self.rows, self.unit, many)} in {counted(self.groups, 'group')}"
+        rows = [(one.column, one.same_groups, one.same_rows, one.alike_groups, one.alike_rows) for one in self.columns]
+        return [ReportTable(title, ("sensitive column", *numbers), rows)]
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -169,40 +196,72 @@ class HomogeneityReport:
         ]
         return f" ({', '.join(said)})" if said else ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON takes it."""
-        said = {"unit"} if self.unit == "row" else set()
-        findings = [
-            {key: value for key, value in asdict(one).items() if key not in said} | {"sentence": one.sentence}
-            for one in self.findings
-        ]
-        return {
-            **({} if self.unit == "row" else {"unit": self.unit}),
-            "rows": self.rows,
-            "groups": self.groups,
-            "share": self.share,
-            "columns": [asdict(column) for column in self.columns],
-            "findings": findings,
-            "summary": self.summary,
-            "notes": list(self.notes),
-        }
 
-    def __str__(self) -> str:
-        lines = [f"homogeneity: {self.summary}", *(f"note: {note}" for note in self.notes)]
-        if self.findings:
-            lines += ["", "worst first:", *(f"  - {finding.sentence}" for finding in self.findings)]
-            lines += ["", "what to do:", *(f"  - {advice}" for advice in self.advice)]
-        return "\n".join([*lines, "", SCOPE])
+@dataclass(frozen=True, slots=True)
+class Homogeneity(Attack):
+    """Show the groups in which all rows, or nearly all, have the same sensitive value."""
+
+    name: ClassVar[str] = "homogeneity"
+    title: ClassVar[str] = "Groups with one sensitive value"
+    meaning: ClassVar[str] = (
+        "whoever knows that somebody is in such a group learns the sensitive value, without knowing which row is hers"
+    )
+    held: ClassVar[tuple[str, ...]] = ("the release", "somebody's quasi-identifier, and that they are in the release")
+    forms: ClassVar[frozenset[str]] = frozenset([ONE_TABLE, TWO_TABLES])
+    roles: ClassVar[tuple[str, ...]] = ("sensitive",)
+
+    share: float = option(
+        0.9, "The share of a group's rows with one value that is too large.", float, least=0, largest=1
+    )
+    most: int = most_option("How many groups to describe; all are counted.")
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise PolicyError(f"share: must be above 0 and at most 1, got {self.share!r}")
+
+    def attack(self, target: Target) -> HomogeneityReport:
+        """Count the groups of each sensitive column, and describe the worst."""
+        policy = target.policy
+        columns, findings = [], []
+        units = groups = 0
+        with target.release.rows() as tables:
+            table = tables["sensitive"] if target.form == TWO_TABLES else tables["table"]
+            by_people = policy.links_rows and PSEUDONYM in table.columns()
+            unit: Unit = "person" if by_people else "row"
+            for found in _by_profiles(table, policy) if by_people else _by_rows(table, policy, target.form):
+                units, groups = int(found.sizes.sum()), len(found.sizes)
+                column, worst = self._look_at(found, policy)
+                columns.append(column)
+                for group in worst:
+                    size, largest = int(found.sizes[group]), int(found.largest[group])
+                    findings.append(AlikeGroup(found.labels(group), found.column, size, largest / size, unit))
+        findings.sort(key=lambda one: (-one.share, -one.rows))
+        notes = [BY_PROFILE] if by_people else people_notes(policy)
+        notes += [ALIKE] if notes and not by_people else []
+        return HomogeneityReport(
+            units, groups, self.share, tuple(columns), tuple(findings[: self.most]), tuple(notes), unit
+        )
+
+    def _look_at(self, found: _Shares, policy: Policy) -> tuple[AlikeColumn, list[int]]:
+        """Return the numbers of one sensitive column, and the groups that tell most about it."""
+        is_alike, is_same = found.largest >= self.share * found.sizes - 1e-9, found.largest == found.sizes
+        same, alike = (int(found.sizes[one].sum()) for one in (is_same, is_alike))
+        is_common = found.has_common(self.share)
+        is_empty = found.is_missing[found.values] & ~is_common
+        is_harmless = found.has_other_than(_limited_values(policy, found.column)) & ~is_common & ~is_empty
+        less = [int(found.sizes[is_same & one].sum()) for one in (is_common, is_empty, is_harmless)]
+        column = AlikeColumn(found.column, int(is_same.sum()), same, int(is_alike.sum()), alike, *less)
+        return column, found.worst(is_alike & ~is_common & ~is_empty & ~is_harmless)[: self.most]
 
 
 def homogeneity(
-    release: Any, policy: Policy | str | os.PathLike[str], *, share: float = 0.9, most: int = 20, **reading: Any
+    release: Any, policy: OnePolicy, *, share: float = 0.9, most: int = 20, **reading: Any
 ) -> HomogeneityReport:
     """Return the groups in which at least a ``share`` of the rows has the same sensitive value.
 
-    ``release`` is a Release, a release folder or a released table of any kind. ``most`` groups are described, all are
-    counted. ``reading`` goes to the engine. With pseudonyms people are counted: a group is those with the same rows,
-    and somebody has each value that one of her rows shows.
+    ``release`` is a Release, a release folder or a released table of any kind; of two tables the groups are the
+    classes. ``most`` groups are described, all are counted. ``reading`` goes to the engine. With pseudonyms people are
+    counted: a group is those with the same rows, and somebody has each value that one of her rows shows.
 
     >>> import pyarrow as pa
     >>> from indistinct import KAnonymity, Policy, quasi, sensitive
@@ -211,44 +270,11 @@ def homogeneity(
     >>> report.columns[0].same_rows, report.findings[0].labels
     (2, {'sex': 'f'})
     """
-    from indistinct.policy import PSEUDONYM
-    from indistinct.policy.load import load_policy
-    from indistinct.release.released_tables import ReleasedTables
-
-    policy = load_policy(policy, to="attack")
-    sensitive = policy.with_role("sensitive")
-    if not sensitive:
-        raise PolicyError("columns: no sensitive column; say which values nobody should learn, with sensitive()")
-    if not 0 < share <= 1:
-        raise PolicyError(f"share: must be above 0 and at most 1, got {share!r}")
-    columns, findings = [], []
-    units = groups = 0
-    with ReleasedTables.of(release, policy, **reading).only_rows() as table:
-        is_linked = policy.links_rows and PSEUDONYM in table.columns()
-        look = _by_profiles if is_linked else _by_rows
-        unit: Unit = "person" if is_linked else "row"
-        for found in look(table, policy, sensitive):
-            is_alike, is_same = found.largest >= share * found.sizes - 1e-9, found.largest == found.sizes
-            units, groups = int(found.sizes.sum()), len(found.sizes)
-            same, alike = (int(found.sizes[one].sum()) for one in (is_same, is_alike))
-            is_common = found.has_common(share)
-            is_empty = found.is_missing[found.values] & ~is_common
-            is_harmless = found.has_other_than(_limited_values(policy, found.column)) & ~is_common & ~is_empty
-            less = [int(found.sizes[is_same & one].sum()) for one in (is_common, is_empty, is_harmless)]
-            columns.append(AlikeColumn(found.column, int(is_same.sum()), same, int(is_alike.sum()), alike, *less))
-            for group in found.worst(is_alike & ~is_common & ~is_empty & ~is_harmless)[:most]:
-                size, largest = int(found.sizes[group]), int(found.largest[group])
-                findings.append(AlikeGroup(found.labels(group), found.column, size, largest / size, unit))
-    findings.sort(key=lambda one: (-one.share, -one.rows))
-    notes = [BY_PROFILE] if is_linked else people_notes(policy)
-    notes += [ALIKE] if notes and not is_linked else []
-    return HomogeneityReport(units, groups, share, tuple(columns), tuple(findings[:most]), tuple(notes), unit)
+    return Homogeneity(share, most).attack(Homogeneity.target_of(release, policy, **reading))
 
 
 def _limited_values(policy: Policy, column: str) -> set[str]:
     """Return the values of a column that the policy limits by name: those alone are a secret."""
-    from indistinct.privacy import AlphaK
-
     models = [model for model in policy.privacy if isinstance(model, AlphaK) and model.column in (column, None)]
     return {value for model in models if not isinstance(model.alpha, float | int) for value in model.alpha}
 
@@ -277,50 +303,39 @@ class _Shares:
     @property
     def is_missing(self) -> BoolArray:
         """Which code stands for a missing cell."""
-        return self._are([text is None for text in self.texts])
+        return np.array([text is None for text in self.texts], np.bool_)
 
     def has_other_than(self, limited: set[str]) -> BoolArray:
         """Return of each group whether most of it have another value than some; of none if there are no such values."""
-        return self._are([bool(limited) and text not in limited for text in self.texts])[self.values]
-
-    def _are(self, found: list[bool]) -> BoolArray:
-        import numpy as np
-
-        return np.array(found, np.bool_)
+        return np.array([bool(limited) and text not in limited for text in self.texts], np.bool_)[self.values]
 
     def worst(self, is_alike: BoolArray) -> list[int]:
         """Return the groups that are alike, those first that tell most, of most."""
-        import numpy as np
-
         alike = np.flatnonzero(is_alike)
         order = np.lexsort((alike, -self.sizes[alike], -(self.largest / self.sizes)[alike]))
         return [int(group) for group in alike[order]]
 
 
-def _by_rows(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Iterator[_Shares]:
-    """Count rows: a group has equal quasi cells."""
-    import numpy as np
-
-    from indistinct.attacks.complementary.chains import number_combinations
-
-    with table.encode([*policy.quasi, *sensitive]) as encoded:
+def _by_rows(table: Rows, policy: Policy, form: str) -> Iterator[_Shares]:
+    """Count rows: a group has equal quasi cells, or is a class of two tables."""
+    sensitive = policy.with_role("sensitive")
+    quasi = (LINK,) if form == TWO_TABLES else policy.quasi
+    with table.encode([*quasi, *sensitive]) as encoded:
         values = encoded.values
         for name in sensitive:
-            found = encoded.count_by([*policy.quasi, name])
+            found = encoded.count_by([*quasi, name])
             codes = [np.asarray(own, np.int64) for own in found.codes]
             number = number_combinations(codes[:-1], len(found.counts))
             sizes = np.bincount(number, found.counts).astype(np.int64)
             largest, most = _largest(number, codes[-1], found.counts, len(sizes))
             having = np.bincount(codes[-1], found.counts).astype(np.int64)
             first = np.unique(number, return_index=True)[1]
-            cells = {column: (values[column], codes[place][first]) for place, column in enumerate(policy.quasi)}
+            cells = {column: (values[column], codes[place][first]) for place, column in enumerate(quasi)}
             yield _Shares(name, sizes, largest, most, having, values[name], partial(_cells_of, cells))
 
 
 def _largest(groups: IntArray, values: IntArray, counts: IntArray, number: int) -> tuple[IntArray, IntArray]:
     """Return the count of the most frequent value of each group, and that value's code."""
-    import numpy as np
-
     largest, most = np.zeros(number, np.int64), np.zeros(number, np.int64)
     np.maximum.at(largest, groups, counts)
     is_most = counts == largest[groups]
@@ -333,13 +348,9 @@ def _cells_of(cells: Mapping[str, tuple[Sequence[Label], IntArray]], group: int)
     return {column: texts[int(codes[group])] for column, (texts, codes) in cells.items()}
 
 
-def _by_profiles(table: Rows, policy: Policy, sensitive: Sequence[str]) -> Iterator[_Shares]:
+def _by_profiles(table: Rows, policy: Policy) -> Iterator[_Shares]:
     """Count people: a group has equal profiles, and somebody has each value that one of her rows shows."""
-    import numpy as np
-
-    from indistinct.engine import PROFILE
-    from indistinct.policy import PSEUDONYM
-
+    sensitive = policy.with_role("sensitive")
     with (
         table.with_profiles(policy.quasi, (PSEUDONYM,), PROFILE) as profiled,
         profiled.encode([PROFILE, PSEUDONYM, *policy.quasi, *sensitive]) as encoded,

@@ -35,7 +35,7 @@ COMMANDS = {
     "doctor": "setup.doctor",
     "schema": "setup.schema",
     "hierarchy": "setup.hierarchy",
-    "attack": "attack.group",
+    "attack": "attack",
     "ledger": "release.ledger",
 }
 """What there is, each with its module: a function of the same name, or a group of commands, its ``app``."""

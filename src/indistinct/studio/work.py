@@ -274,6 +274,13 @@ class Work(Opened):
         with self._use_release() as release:
             self.linked = ix.attacks.link(release, self.external.path, release.policy, on=on, show=list(show))
 
+    @staticmethod
+    def attack_titles() -> list[str]:
+        """Return what all attacks together try, in words."""
+        from indistinct.registry import ATTACKS
+
+        return [kind.title for kind in ATTACKS.values() if kind.is_in_all]
+
     def attack(self, watch: Watch | None = None) -> None:
         """Try every attack that needs no other table: what groups, labels and the order of rows tell."""
         with self._use_release() as release:

@@ -1,1 +1,17 @@
 """Joining several releases of the same people."""
+
+from indistinct.attacks.complementary.chains import ReleaseEntries, consistent_pairs, number_combinations
+from indistinct.attacks.complementary.complementary_report import ComplementaryReport
+from indistinct.attacks.complementary.join import Complementary, complementary
+from indistinct.attacks.complementary.joined_releases import JoinedReleases, rows_in_order
+
+__all__ = [
+    "Complementary",
+    "ComplementaryReport",
+    "JoinedReleases",
+    "ReleaseEntries",
+    "complementary",
+    "consistent_pairs",
+    "number_combinations",
+    "rows_in_order",
+]

@@ -12,16 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.attacks.labels.meanings import DISJOINT
-from indistinct.attacks.labels.vocabulary import Vocabulary
-from indistinct.errors import TableError
+from indistinct.attacks.attack import InapplicableError
+from indistinct.attacks.labels import DISJOINT, Vocabulary
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 ABSENT = -1
 SLICE = 4_000_000
-"""So many pairs are looked at at a time."""
+"""The number of pairs that are looked at at a time."""
 MOST_PAIRS = 4_000_000_000
 MOST_CHAINS = 40_000_000
 DENSE = 20_000_000
@@ -30,12 +29,8 @@ NOT_YET = -2
 MOST_NUMBERS = 1 << 62
 
 
-class TooManyPairsError(TableError):
-    """Releases have so many pairs of rows that may be the same person's that they cannot be looked at."""
-
-
 @dataclass(frozen=True, slots=True)
-class Entries:
+class ReleaseEntries:
     """What the rows of one release look like: an entry for each combination of labels and values that link."""
 
     labels: IntArray
@@ -53,7 +48,7 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """Entries of several releases that can belong to the same people."""
+    """ReleaseEntries of several releases that can belong to the same people."""
 
     members: IntArray
     """(chains, releases) number of the entry, ABSENT where no entry fits"""
@@ -67,7 +62,7 @@ class Chains:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class JoinStep:
     """What one more release added: pairs of rows that agree in what links, and those whose labels agree as well."""
 
     pairs: int
@@ -76,18 +71,18 @@ class Step:
     """Consistent pairs that no one-to-one matching of all rows allows."""
 
 
-def start(entries: Entries) -> Chains:
+def start(entries: ReleaseEntries) -> Chains:
     """Return the chains of one release."""
     return Chains(np.arange(len(entries.counts))[:, None], entries.labels, entries.values)
 
 
 def extend(
     chains: Chains,
-    releases: Sequence[Entries],
+    releases: Sequence[ReleaseEntries],
     vocabularies: Sequence[Vocabulary],
     blocks: Sequence[IntArray],
     barred: Sequence[IntArray | None],
-) -> tuple[Chains, Step]:
+) -> tuple[Chains, JoinStep]:
     """Add the next release to all chains.
 
     ``blocks`` number the labels of each column so that labels with something in common have the same number, and
@@ -112,7 +107,7 @@ def extend(
         rights.append(right[~is_barred])
         labels.append(met[~is_barred])
         if sum(map(len, lefts)) > MOST_CHAINS:
-            raise TooManyPairsError(
+            raise InapplicableError(
                 f"the releases have more than {MOST_CHAINS:,} consistent pairs of entries; "
                 "link on more columns (on=…), or compare fewer releases"
             )
@@ -131,11 +126,15 @@ def extend(
         np.concatenate([chains.values[left], chains.values[alone_left], entries.values[alone_right]]),
     )
     number = _number_of_pairs(chains.values, weights, entries)
-    return made, Step(number, int(weights[left] @ entries.counts[right]) + dropped, dropped)
+    return made, JoinStep(number, int(weights[left] @ entries.counts[right]) + dropped, dropped)
 
 
 def consistent_pairs(
-    labels: IntArray, values: IntArray, entries: Entries, vocabularies: Sequence[Vocabulary], blocks: Sequence[IntArray]
+    labels: IntArray,
+    values: IntArray,
+    entries: ReleaseEntries,
+    vocabularies: Sequence[Vocabulary],
+    blocks: Sequence[IntArray],
 ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
     """Return the pairs of rows and entries that can be the same people's, and what their labels have in common.
 
@@ -199,7 +198,7 @@ def _ranks(numbers: IntArray) -> IntArray:
     return found
 
 
-def _chains_that_end(chains: Chains, left: IntArray, releases: Sequence[Entries]) -> IntArray:
+def _chains_that_end(chains: Chains, left: IntArray, releases: Sequence[ReleaseEntries]) -> IntArray:
     """Return the chains with a member that is in none of those that go on."""
     is_ended = np.zeros(len(chains), np.bool_)
     for position, members in enumerate(chains.members.T):
@@ -217,7 +216,7 @@ def _others(numbers: IntArray, size: int) -> IntArray:
     return np.flatnonzero(is_other)
 
 
-def _rows_of(chains: Chains, releases: Sequence[Entries]) -> IntArray:
+def _rows_of(chains: Chains, releases: Sequence[ReleaseEntries]) -> IntArray:
     """Return the most people that each chain can have: the fewest rows of its members."""
     fewest = np.full(len(chains), np.iinfo(np.int64).max)
     for position, entries in enumerate(releases[: chains.members.shape[1]]):
@@ -226,7 +225,7 @@ def _rows_of(chains: Chains, releases: Sequence[Entries]) -> IntArray:
     return fewest
 
 
-def _number_of_pairs(values: IntArray, weights: IntArray, entries: Entries) -> int:
+def _number_of_pairs(values: IntArray, weights: IntArray, entries: ReleaseEntries) -> int:
     """Return how many pairs of rows have the same values that link."""
     size = int(max(values.max(initial=0), entries.values.max(initial=0))) + 1
     ours = np.bincount(values, weights, size).astype(np.int64)
@@ -235,7 +234,7 @@ def _number_of_pairs(values: IntArray, weights: IntArray, entries: Entries) -> i
 
 
 def _keys(
-    labels: IntArray, values: IntArray, entries: Entries, blocks: Sequence[IntArray]
+    labels: IntArray, values: IntArray, entries: ReleaseEntries, blocks: Sequence[IntArray]
 ) -> tuple[IntArray, IntArray]:
     """Number rows by their values that link and the blocks of their labels: rows that may agree have one number."""
     columns = [np.concatenate([values, entries.values])]
@@ -255,7 +254,7 @@ def _candidates(keys: tuple[IntArray, IntArray]) -> Iterator[tuple[IntArray, Int
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0
     if total > MOST_PAIRS:
-        raise TooManyPairsError(
+        raise InapplicableError(
             f"the releases have {total:,} pairs of entries that agree in what links them; "
             "link on more columns (on=…), or compare fewer releases"
         )

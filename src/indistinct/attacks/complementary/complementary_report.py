@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
+from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity
 from indistinct.showing.words import cells_in_words, counted
-
-if TYPE_CHECKING:
-    pass
 
 Label = str | None
 Kind = Literal["linked", "absent"]
-
-KINDS: dict[Kind, str] = {
-    "linked": "fewer than k rows have the labels of all releases together",
-    "absent": "fewer than k rows with these labels fit no row of another release",
-}
-"""What findings say, worst first."""
 
 ADVICE = (
     "base the new release on the earlier ones: no cell more specific than it was released before, new rows apart",
@@ -34,7 +27,7 @@ SCOPE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LinkedSource:
     """Rows of one release that a finding comes from."""
 
     release: str
@@ -46,7 +39,11 @@ class Source:
 class LinkedTuple:
     """Labels that follow from several releases together, and how few rows can have them."""
 
+    also: ClassVar[tuple[str, ...]] = ("sentence",)
+
     kind: Kind
+    """"linked": fewer than k rows have the labels of all releases together; "absent": fewer than k rows with these
+    labels fit no row of another release."""
     labels: dict[str, Label]
     rows: int
     """At most so many rows have these labels."""
@@ -55,7 +52,7 @@ class LinkedTuple:
     """Somebody has them, if what is assumed is true; else it may be that nobody has."""
     absent: tuple[str, ...]
     """The releases that these rows are not in."""
-    sources: tuple[Source, ...]
+    sources: tuple[LinkedSource, ...]
 
     @property
     def sentence(self) -> str:
@@ -67,15 +64,9 @@ class LinkedTuple:
         certainty = "" if self.is_certain else ", if any"
         return f"At most {counted(self.rows, 'row has', 'rows have')} {cells}{certainty} ({origins})."
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the finding as JSON takes it."""
-        return {**asdict(self), "absent": list(self.absent), "sources": [asdict(one) for one in self.sources]} | {
-            "sentence": self.sentence
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedRelease:
     """One release in the join: its rows, and how they fit the releases before it."""
 
     release: str
@@ -91,19 +82,19 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class ComplementaryReport:
+class ComplementaryReport(AttackReport):
     """What follows from several releases together: counts, and labels that were released or lie below such."""
 
-    advice: ClassVar[tuple[str, ...]] = ADVICE
-    """What to do where something was found."""
+    attack: ClassVar[str] = "complementary"
+    also: ClassVar[tuple[str, ...]] = ("below_k",)
+    usual_advice: ClassVar[tuple[str, ...]] = ADVICE
     scope: ClassVar[str] = SCOPE
-    """What was looked for, and what was not."""
 
     k: int
     on: tuple[str, ...]
     """The columns that were released as they are, by which rows are linked."""
     columns: tuple[str, ...]
-    releases: tuple[Joined, ...]
+    releases: tuple[JoinedRelease, ...]
     assumed: tuple[str, ...]
     tuples: int
     """Different combinations of labels that follow for somebody."""
@@ -127,9 +118,36 @@ class ComplementaryReport:
         return self.kinds.get("linked", 0)
 
     @property
-    def is_broken(self) -> bool:
-        """Somebody is in a crowd of fewer than k, if what is assumed is true."""
-        return self.certain > 0
+    def severity(self) -> Severity:
+        """Broken if somebody is in a crowd of fewer than k, if what is assumed is true."""
+        return "broken" if self.certain else "something" if self.kinds else "nothing"
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is assumed of people who stand in several releases."""
+        return self.assumed
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """How many combinations of labels follow that few rows have, and how many rows that concerns."""
+        return {
+            "releases": len(self.releases),
+            "k": self.k,
+            "combinations of labels that fewer than k rows have": self.below_k,
+            "crowds of fewer than k that are in some of the releases only": self.kinds.get("absent", 0),
+            "of these that are somebody's, if what is assumed is true": self.certain,
+            "rows at risk": self.rows_at_risk,
+            "rows that may be at risk": self.rows_possibly_at_risk,
+        }
+
+    def tables(self) -> list[ReportTable]:
+        """Return how the rows of each release fit those before."""
+        heads = ("release", "rows", "pairs", "consistent", "ruled out", "in no other release")
+        rows = [
+            (one.release, one.rows, one.pairs, one.consistent_pairs, one.ruled_out_pairs, one.rows_alone)
+            for one in self.releases
+        ]
+        return [ReportTable(f"Linked on {', '.join(self.on) or 'labels alone'}", heads, rows)]
 
     @property
     def summary(self) -> str:
@@ -152,36 +170,3 @@ class ComplementaryReport:
             "certain, if what is assumed is true; "
             f"{counted(self.rows_at_risk, 'row')} of {self.releases[-1].release} at risk"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON takes it."""
-        return {
-            "k": self.k,
-            "on": list(self.on),
-            "columns": list(self.columns),
-            "releases": [asdict(one) for one in self.releases],
-            "assumed": list(self.assumed),
-            "tuples": self.tuples,
-            "smallest": self.smallest,
-            "kinds": self.kinds,
-            "certain": self.certain,
-            "rows_at_risk": self.rows_at_risk,
-            "rows_possibly_at_risk": self.rows_possibly_at_risk,
-            "findings": [finding.to_dict() for finding in self.findings],
-            "notes": list(self.notes),
-            "summary": self.summary,
-        }
-
-    def __str__(self) -> str:
-        lines = [f"complementary: {self.summary}"]
-        lines += [f"assumed: {meaning}" for meaning in self.assumed]
-        lines += [f"note: {note}" for note in self.notes]
-        lines += [
-            f"{one.release}: {counted(one.rows, 'row')}"
-            + (f", {one.pairs:,} pairs, {one.consistent_pairs:,} consistent" if position else "")
-            for position, one in enumerate(self.releases)
-        ]
-        if self.kinds:
-            lines += ["", "worst first:", *(f"  - {finding.sentence}" for finding in self.findings)]
-            lines += ["", "what to do:", *(f"  - {advice}" for advice in ADVICE)]
-        return "\n".join([*lines, "", SCOPE])

@@ -10,14 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indistinct.attacks.complementary.chains import (
-    Entries,
     IntArray,
+    ReleaseEntries,
     number_combinations,
 )
-from indistinct.attacks.labels.label_reader import Reader
-from indistinct.attacks.labels.meanings import EVERYTHING
-from indistinct.attacks.labels.vocabulary import Vocabulary
-from indistinct.attacks.people_notes import people_notes
+from indistinct.attacks.labels import EVERYTHING, Reader, Vocabulary
+from indistinct.attacks.target import people_notes
 from indistinct.engine import Counts, Rows
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Dates
@@ -48,7 +46,7 @@ class JoinedReleases:
     columns: tuple[str, ...]
     on: tuple[str, ...]
     vocabularies: tuple[Vocabulary, ...]
-    entries: tuple[Entries, ...]
+    entries: tuple[ReleaseEntries, ...]
     notes: tuple[str, ...]
 
     @classmethod
@@ -81,7 +79,7 @@ class JoinedReleases:
         vocabularies, labels = _label_codes(names, columns, policies, held)
         values = _link_codes(links, held)
         entries = tuple(
-            Entries(codes, linked, np.asarray(one.counts.counts, np.int64))
+            ReleaseEntries(codes, linked, np.asarray(one.counts.counts, np.int64))
             for codes, linked, one in zip(labels, values, held, strict=True)
         )
         return cls(names, tuple(policies), columns, links, vocabularies, entries, (*people_notes(*policies), *notes))

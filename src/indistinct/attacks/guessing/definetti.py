@@ -11,23 +11,28 @@ are scaled until every row has one value and every value its number of rows (Sin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+
+from indistinct.attacks.attack import ORIGINAL, TWO_TABLES, Attack, OtherTable
 from indistinct.attacks.guessing.guess_report import Guess, GuessReport
+from indistinct.attacks.guessing.known_cells import (
+    CodedRows,
+    FloatArray,
+    LearnedRelease,
+    count_pairs,
+    guessable,
+    people_of,
+    with_shared_texts,
+)
+from indistinct.attacks.guessing.naive_bayes import NaiveBayes
 from indistinct.attacks.guessing.rates import paired_difference
-from indistinct.attacks.people_notes import people_notes
-from indistinct.errors import PolicyError
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    from indistinct.attacks.guessing.known_cells import Cells
-    from indistinct.attacks.guessing.label_spread import FloatArray
-    from indistinct.attacks.guessing.learned_release import LearnedRelease
-    from indistinct.counting import IntArray
-    from indistinct.policy import Policy
+from indistinct.attacks.target import OnePolicy, Target, people_notes
+from indistinct.counting import IntArray
+from indistinct.recoding.classes import LINK
 
 ROUNDS = 25
 """How often the learner is trained anew."""
@@ -42,10 +47,10 @@ class DeFinettiReport(GuessReport):
     """How often the value of a row of the quasi table is guessed right, by patterns and by shares of its class."""
 
     attack: ClassVar[str] = "definetti"
-    main_words: ClassVar[str] = "whoever learns from all classes is"
-    control_words: ClassVar[str] = "whoever takes the most frequent value of the class"
+    main: ClassVar[str] = "whoever learns from all classes is"
+    control: ClassVar[str] = "whoever takes the most frequent value of the class"
     assumed: ClassVar[tuple[str, ...]] = ("nothing but both tables of the release",)
-    advice: ClassVar[tuple[str, ...]] = (
+    usual_advice: ClassVar[tuple[str, ...]] = (
         "take larger classes, or ask for t-closeness, so that classes differ less from each other",
         "or release one generalized table, in which fewer cells go with values",
     )
@@ -55,7 +60,55 @@ class DeFinettiReport(GuessReport):
     )
 
 
-def definetti(release: Any, policy: Policy | str | os.PathLike[str], original: Any, **reading: Any) -> DeFinettiReport:
+@dataclass(frozen=True, slots=True)
+class DeFinetti(Attack):
+    """Show how well the values of a class are given to its rows by what all classes of two tables say together."""
+
+    name: ClassVar[str] = "definetti"
+    title: ClassVar[str] = "Guessing by what all classes say together"
+    meaning: ClassVar[str] = (
+        "which of the values of a class somebody has can be guessed from what goes with what in all classes"
+    )
+    asks: ClassVar[tuple[OtherTable, ...]] = (ORIGINAL,)
+    forms: ClassVar[frozenset[str]] = frozenset([TWO_TABLES])
+    roles: ClassVar[tuple[str, ...]] = ("sensitive",)
+
+    def attack(self, target: Target) -> DeFinettiReport:
+        """Train a learner on all classes, and count whose values it guesses."""
+        policy = target.policy
+        columns = list(policy.quasi)
+        sensitive, notes = guessable(policy, columns)
+        learned = LearnedRelease.read(target.release, columns, sensitive)
+        people = people_of(target.original, policy, [*columns, *sensitive], "original", **target.reading)
+        people, values = with_shared_texts([people, learned.values], sensitive)
+        people, known = with_shared_texts([people, learned.known], columns)
+        learned = LearnedRelease(known, values, is_apart=True)
+        guesses = []
+        for name in sensitive:
+            truth = _truth(people, known, columns, name)
+            pairs = _ClassPairs.of(learned, name)
+            if len(pairs.rows) * len(columns) > MOST_PAIRS:
+                notes.append(f"{name}: the classes are too large to be attacked")
+                continue
+            guessed, likeliest = pairs.guess(columns)
+            is_known = truth >= 0
+            weights = known.counts
+            counts = [
+                int(weights[is_known & (right == (guessed == truth)) & (other == (likeliest == truth))].sum())
+                for right, other in ((True, True), (True, False), (False, True), (False, False))
+            ]
+            if left := int(weights[~is_known].sum()):
+                notes.append(
+                    f"{name}: {left:,} rows were not counted, whose quasi cells have several values in the original"
+                )
+            tries = sum(counts)
+            if tries:
+                right, control = counts[0] + counts[1], counts[0] + counts[2]
+                guesses.append(Guess(name, tries, right, tries, control, paired_difference(*counts)))
+        return DeFinettiReport(tuple(guesses), (*people_notes(policy), *notes))
+
+
+def definetti(release: Any, policy: OnePolicy, original: Any, **reading: Any) -> DeFinettiReport:
     """Return how often the sensitive value of a row of the quasi table is guessed right from both tables.
 
     ``release`` is a Release of two tables, its folder, or ``{"quasi": …, "sensitive": …}``; ``original`` is the private
@@ -70,51 +123,11 @@ def definetti(release: Any, policy: Policy | str | os.PathLike[str], original: A
     ...     definetti(release, policy, table).notes
     ('ill: 40 rows were not counted, whose quasi cells have several values in the original',)
     """
-    from indistinct.attacks.guessing.known_cells import guessable, people_of, with_shared_texts
-    from indistinct.attacks.guessing.learned_release import LearnedRelease
-    from indistinct.policy.load import load_policy
-    from indistinct.release.released_tables import ReleasedTables
-
-    policy = load_policy(policy, to="attack")
-    tables = ReleasedTables.of(release, policy, **reading)
-    if tables.form.generalizes:
-        raise PolicyError("release: has one table; this attack joins the classes of two")
-    columns = list(policy.quasi)
-    sensitive, notes = guessable(policy, columns)
-    learned = LearnedRelease.read(tables, columns, sensitive)
-    people = people_of(original, policy, [*columns, *sensitive], "original", **reading)
-    people, values = with_shared_texts([people, learned.values], sensitive)
-    people, known = with_shared_texts([people, learned.known], columns)
-    learned = LearnedRelease(known, values, is_apart=True)
-    guesses = []
-    for name in sensitive:
-        truth = _truth(people, known, columns, name)
-        pairs = _Pairs.of(learned, name)
-        if len(pairs.rows) * len(columns) > MOST_PAIRS:
-            notes.append(f"{name}: the classes are too large to be attacked")
-            continue
-        guessed, likeliest = pairs.guess(columns)
-        is_known = truth >= 0
-        weights = known.counts
-        counts = [
-            int(weights[is_known & (right == (guessed == truth)) & (other == (likeliest == truth))].sum())
-            for right, other in ((True, True), (True, False), (False, True), (False, False))
-        ]
-        if left := int(weights[~is_known].sum()):
-            notes.append(
-                f"{name}: {left:,} rows were not counted, whose quasi cells have several values in the original"
-            )
-        tries = sum(counts)
-        if tries:
-            right, control = counts[0] + counts[1], counts[0] + counts[2]
-            guesses.append(Guess(name, tries, right, tries, control, paired_difference(*counts)))
-    return DeFinettiReport(tuple(guesses), (*people_notes(policy), *notes))
+    return DeFinetti().attack(DeFinetti.target_of(release, policy, original=original, **reading))
 
 
-def _truth(people: Cells, known: Cells, columns: Sequence[str], name: str) -> IntArray:
+def _truth(people: CodedRows, known: CodedRows, columns: Sequence[str], name: str) -> IntArray:
     """Return the value of each distinct row of the quasi table, -1 where the original has several, or nobody."""
-    import numpy as np
-
     cells = np.concatenate([np.stack([table.codes[column] for column in columns], axis=1) for table in (people, known)])
     which = np.asarray(np.unique(cells, axis=0, return_inverse=True)[1]).ravel()
     of_people, of_rows = which[: len(people.counts)], which[len(people.counts) :]
@@ -126,7 +139,7 @@ def _truth(people: Cells, known: Cells, columns: Sequence[str], name: str) -> In
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairs:
+class _ClassPairs:
     """Every distinct row of the quasi table beside every value of its class."""
 
     learned: LearnedRelease
@@ -139,12 +152,8 @@ class _Pairs:
     number: int
 
     @classmethod
-    def of(cls, learned: LearnedRelease, name: str) -> _Pairs:
+    def of(cls, learned: LearnedRelease, name: str) -> _ClassPairs:
         """Join both tables by class, each value of a class once."""
-        import numpy as np
-
-        from indistinct.recoding.classes import LINK
-
         (rows, entries), _ = learned.class_pairs()
         value, number = learned.values.codes[name][entries], len(learned.values.texts[name])
         keys, where = np.unique(rows * number + value, return_inverse=True)
@@ -155,11 +164,6 @@ class _Pairs:
 
     def guess(self, columns: Sequence[str]) -> tuple[IntArray, IntArray]:
         """Return the value that is guessed for each row, and the most frequent one of its class."""
-        import numpy as np
-
-        from indistinct.attacks.guessing.known_cells import count_pairs
-        from indistinct.attacks.guessing.naive_bayes import NaiveBayes
-
         known = self.learned.known
         counts = known.counts[self.rows].astype(np.float64)
         cells = [known.codes[column] for column in columns]
@@ -182,15 +186,11 @@ class _Pairs:
 
     def _by_row(self, weights: FloatArray) -> FloatArray:
         """Return weights so that those of each row add up to 1."""
-        import numpy as np
-
         found: FloatArray = weights / np.bincount(self.rows, weights, len(self.learned.known.counts))[self.rows]
         return found
 
     def _scale(self, score: FloatArray, counts: FloatArray) -> FloatArray:
         """Return how likely each pair is: every row has one value, every value of a class its number of rows."""
-        import numpy as np
-
         best = np.full(len(self.learned.known.counts), -np.inf)
         np.maximum.at(best, self.rows, score)
         belief = self._by_row(np.exp(np.maximum(score - best[self.rows], -30.0)) * self.wanted)
@@ -201,8 +201,6 @@ class _Pairs:
 
     def _best(self, belief: FloatArray) -> IntArray:
         """Return the likeliest value of each row; of equals the first, by a number that has no meaning."""
-        import numpy as np
-
         order = np.lexsort((self.values, -np.round(belief, 9), self.rows))
         first = np.append(True, self.rows[order][1:] != self.rows[order][:-1])
         found = np.full(len(self.learned.known.counts), -1)

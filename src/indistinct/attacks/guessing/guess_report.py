@@ -7,9 +7,11 @@ difference between both, with its interval, is what the release adds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity, as_json
 from indistinct.attacks.guessing.rates import Interval, wilson
 from indistinct.showing.numbers import percent
 from indistinct.showing.words import counted
@@ -21,6 +23,16 @@ MATTERS = 0.01
 @dataclass(frozen=True, slots=True)
 class Guess:
     """How often guesses about one thing were right: counts, and no cell."""
+
+    also: ClassVar[tuple[str, ...]] = (
+        "rate",
+        "rate_interval",
+        "control",
+        "control_interval",
+        "baseline",
+        "difference",
+        "is_found",
+    )
 
     what: str
     """The column whose value was guessed, or what else was tried."""
@@ -66,24 +78,20 @@ class Guess:
         """The least difference from control and baseline that is within both intervals."""
         return min(self.interval[0], self.interval[0] if self.baseline_interval is None else self.baseline_interval[0])
 
+    @property
+    def rate_interval(self) -> Interval:
+        """The 95 % interval of the rate."""
+        return wilson(self.right, self.people)
+
+    @property
+    def control_interval(self) -> Interval:
+        """The 95 % interval of the rate of the control."""
+        return wilson(self.control_right, self.control_people)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rates as JSON takes them."""
-        return {
-            "what": self.what,
-            "people": self.people,
-            "right": self.right,
-            "rate": self.rate,
-            "rate_interval": list(wilson(self.right, self.people)),
-            "control_people": self.control_people,
-            "control_right": self.control_right,
-            "control": self.control,
-            "control_interval": list(wilson(self.control_right, self.control_people)),
-            "baseline": self.baseline,
-            "difference": self.difference,
-            "interval": list(self.interval),
-            "baseline_interval": None if self.baseline_interval is None else list(self.baseline_interval),
-            "is_found": self.is_found,
-        }
+        found: dict[str, Any] = as_json(self)
+        return found
 
     def sentence(self, main: str, control: str) -> str:
         """Say in English how often it was right; ``main`` and ``control`` say who guessed."""
@@ -106,20 +114,16 @@ def points(share: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class GuessReport:
+class GuessReport(AttackReport):
     """What an attack that guesses found: rates of the attack and of its control, and no cell of any table."""
 
-    attack: ClassVar[str]
-    main_words: ClassVar[str]
+    also: ClassVar[tuple[str, ...]] = ("attack", "main", "control", "assumed")
+    main: ClassVar[str]
     """Who guesses."""
-    control_words: ClassVar[str]
+    control: ClassVar[str]
     """Who guesses without what the release tells of its people."""
     assumed: ClassVar[tuple[str, ...]]
     """What whoever guesses is assumed to know."""
-    advice: ClassVar[tuple[str, ...]]
-    """What to do where something was found."""
-    scope: ClassVar[str]
-    """What was looked for, and what was not."""
 
     guesses: tuple[Guess, ...]
     notes: tuple[str, ...] = ()
@@ -138,7 +142,7 @@ class GuessReport:
     def sentences(self) -> list[str]:
         """Each rate beside that of its control, in English; those first that are the most above it."""
         ordered = sorted(self.guesses, key=lambda guess: -guess.surely)
-        return [guess.sentence(self.main_words, self.control_words) for guess in ordered]
+        return [guess.sentence(self.main, self.control) for guess in ordered]
 
     @property
     def summary(self) -> str:
@@ -147,39 +151,41 @@ class GuessReport:
             return "nothing could be guessed"
         if not self.found:
             is_more = self.worst is not None and self.worst.interval[0] > 0
-            return f"{self.main_words} right {'hardly more' if is_more else 'no more'} often than {self.control_words}"
+            return f"{self.main} right {'hardly more' if is_more else 'no more'} often than {self.control}"
         worst = max(self.found, key=lambda guess: guess.surely)
         return (
-            f"{self.main_words} right about {worst.what} {percent(worst.rate)} of the time, {self.control_words} "
+            f"{self.main} right about {worst.what} {percent(worst.rate)} of the time, {self.control} "
             f"{percent(worst.control)}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON takes it."""
-        return {
-            "attack": self.attack,
-            "assumed": list(self.assumed),
-            "main": self.main_words,
-            "control": self.control_words,
-            "guesses": [guess.to_dict() for guess in self.guesses],
-            "summary": self.summary,
-            "notes": list(self.notes),
-        }
+    @property
+    def severity(self) -> Severity:
+        """Something, if a guess is better than its control."""
+        return "something" if self.found else "nothing"
 
-    def __str__(self) -> str:
-        lines = [f"{self.attack}: {self.summary}", *(f"  - {said}" for said in self.sentences)]
-        lines += [f"assumed: {one}" for one in self.assumed]
-        lines += [f"note: {note}" for note in self.notes]
-        if self.found:
-            lines += ["", "what to do:", *(f"  - {advice}" for advice in self.advice)]
-        return "\n".join([*lines, "", self.scope])
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """How often each guess is right."""
+        figures: dict[str, float] = {}
+        for guess in self.guesses:
+            figures |= {
+                f"{guess.what}: guesses": guess.people,
+                f"{guess.what}: right": guess.right,
+                f"{guess.what}: right by the control": guess.control_right,
+            }
+        return figures
 
-    def _repr_html_(self) -> str:
-        from indistinct.showing.notebook import card, table
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What whoever guesses is assumed to know."""
+        return self.assumed
 
-        rows = [
-            [guess.what, guess.people, percent(guess.rate), percent(guess.control), *map(points, guess.interval)]
-            for guess in self.guesses
-        ]
-        shown = table(["", "guesses", "right", "control", "difference from", "to"], rows)
-        return card(f"attack: {self.attack}", self.summary, {}, shown)
+    def tables(self) -> list[ReportTable]:
+        """Return the rates of each guess beside those of its control."""
+        rows = []
+        for guess in self.guesses:
+            baseline = "" if guess.baseline is None else percent(guess.baseline)
+            rates = (percent(guess.rate), percent(guess.control), baseline)
+            rows.append((guess.what, guess.people, *rates, *map(points, (guess.difference, *guess.interval))))
+        heads = ("", "guesses", "right", "control", "most frequent", "difference", "from", "to")
+        return [ReportTable(f"Guessing: {self.attack}", heads, rows)] if rows else []

@@ -11,23 +11,38 @@ privacy risk in synthetic data, PoPETs 2023.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+
+from indistinct.attacks.attack import (
+    CONTROL,
+    ONE_TABLE,
+    ORIGINAL,
+    TWO_TABLES,
+    Attack,
+    InapplicableError,
+    OtherTable,
+    option,
+)
 from indistinct.attacks.guessing.guess_report import Guess, GuessReport
+from indistinct.attacks.guessing.known_cells import (
+    CodedRows,
+    FloatArray,
+    LearnedRelease,
+    count_pairs,
+    coverages_of,
+    fitting_rows,
+    guessable,
+    people_of,
+    with_shared_texts,
+)
+from indistinct.attacks.guessing.naive_bayes import LabelSpread, NaiveBayes
 from indistinct.attacks.guessing.rates import Interval, paired_difference
-from indistinct.attacks.people_notes import people_notes
-from indistinct.errors import PolicyError
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from indistinct.attacks.guessing.known_cells import Cells
-    from indistinct.attacks.guessing.label_spread import FloatArray, LabelSpread
-    from indistinct.attacks.guessing.naive_bayes import NaiveBayes
-    from indistinct.counting import IntArray
-    from indistinct.policy import Policy
+from indistinct.attacks.target import OnePolicy, Target, people_notes
+from indistinct.counting import IntArray
 
 FOLDS = 10
 """Without other people, so many parts of the private table are each guessed about by what the others teach."""
@@ -49,13 +64,13 @@ class InferenceReport(GuessReport):
     """How often a learner guesses sensitive values right: trained on the release, and on other people."""
 
     attack: ClassVar[str] = "inference"
-    main_words: ClassVar[str] = "a learner that was trained on the release is"
-    control_words: ClassVar[str] = "one that was trained on other people"
+    main: ClassVar[str] = "a learner that was trained on the release is"
+    control: ClassVar[str] = "one that was trained on other people"
     assumed: ClassVar[tuple[str, ...]] = (
         "somebody's quasi cells as they were, and that she is in the release",
         "the policy's hierarchies, and which values each column has",
     )
-    advice: ClassVar[tuple[str, ...]] = (
+    usual_advice: ClassVar[tuple[str, ...]] = (
         "ask for t-closeness or beta-likeness of the sensitive column, which bound what a group adds to what is known",
         "take a larger k, or coarser levels of the columns that go with the value",
     )
@@ -65,9 +80,57 @@ class InferenceReport(GuessReport):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Inference(Attack):
+    """Show how well sensitive values are guessed from the release, and how well from other people."""
+
+    name: ClassVar[str] = "inference"
+    title: ClassVar[str] = "Guessing sensitive values by a learner"
+    meaning: ClassVar[str] = "rows of people who are in the release are guessed better than rows of people who are not"
+    asks: ClassVar[tuple[OtherTable, ...]] = (ORIGINAL,)
+    takes: ClassVar[tuple[OtherTable, ...]] = (CONTROL,)
+    forms: ClassVar[frozenset[str]] = frozenset([ONE_TABLE, TWO_TABLES])
+    roles: ClassVar[tuple[str, ...]] = ("sensitive",)
+
+    known: Sequence[str] | None = option(
+        None, "A column that is known of people. Else all quasi ones.", metavar="COLUMN", is_several=True
+    )
+
+    def attack(self, target: Target) -> InferenceReport:
+        """Train learners on the release and on other people, and count whose values they guess."""
+        policy = target.policy
+        columns = list(policy.quasi if self.known is None else self.known)
+        sensitive, notes = guessable(policy, columns)
+        learned = LearnedRelease.read(target.release, columns, sensitive)
+        people = [people_of(target.original, policy, [*columns, *sensitive], "original", **target.reading)]
+        if target.control is not None:
+            people.append(people_of(target.control, policy, [*columns, *sensitive], "control", **target.reading))
+        *people, values = with_shared_texts([*with_shared_texts(people, columns), learned.values], sensitive)
+        learned = learned.with_values(values)
+        coverages = coverages_of(policy, learned.known, people[0], columns)
+        inside = people[0].only(fitting_rows(learned.known, people[0], coverages, columns) > 0)
+        if not inside.rows:
+            raise InapplicableError("original: nobody of this table fits a row of the release; was it made of another?")
+        guesses = []
+        for name in sensitive:
+            number = len(inside.texts[name])
+            if number > MOST_VALUES:
+                notes.append(f"{name}: has more than {MOST_VALUES:,} values, too many to guess")
+                continue
+            taught = {
+                column: _Taught(LabelSpread.of(coverage), coverage.ranks, learned.beside(column, name))
+                for column, coverage in zip(columns, coverages, strict=True)
+                if max(len(coverage.covered), coverage.number) * number <= MOST_ENTRIES
+            }
+            notes += [f"{column}: too many values for {name}, left out" for column in columns if column not in taught]
+            guesses.append(_Guesser(name, taught, learned.shares(name)).guess(inside, people[1:]))
+        notes += [] if target.control is not None else [DIVIDED]
+        return InferenceReport(tuple(guesses), (*people_notes(policy), *notes))
+
+
 def inference(
     release: Any,
-    policy: Policy | str | os.PathLike[str],
+    policy: OnePolicy,
     original: Any,
     *,
     control: Any = None,
@@ -91,46 +154,8 @@ def inference(
     >>> inference(table, policy, table).guesses[0].right
     80
     """
-    from indistinct.attacks.guessing.known_cells import (
-        coverages_of,
-        fitting_rows,
-        guessable,
-        people_of,
-        with_shared_texts,
-    )
-    from indistinct.attacks.guessing.label_spread import LabelSpread
-    from indistinct.attacks.guessing.learned_release import LearnedRelease
-    from indistinct.policy.load import load_policy
-    from indistinct.release.released_tables import ReleasedTables
-
-    policy = load_policy(policy, to="attack")
-    columns = list(policy.quasi if known is None else known)
-    sensitive, notes = guessable(policy, columns)
-    learned = LearnedRelease.read(ReleasedTables.of(release, policy, **reading), columns, sensitive)
-    people = [people_of(original, policy, [*columns, *sensitive], "original", **reading)]
-    if control is not None:
-        people.append(people_of(control, policy, [*columns, *sensitive], "control", **reading))
-    *people, values = with_shared_texts([*with_shared_texts(people, columns), learned.values], sensitive)
-    learned = learned.with_values(values)
-    coverages = coverages_of(policy, learned.known, people[0], columns)
-    inside = people[0].only(fitting_rows(learned.known, people[0], coverages, columns) > 0)
-    if not inside.rows:
-        raise PolicyError("original: nobody of this table fits a row of the release; is it the table it was made of?")
-    guesses = []
-    for name in sensitive:
-        number = len(inside.texts[name])
-        if number > MOST_VALUES:
-            notes.append(f"{name}: has more than {MOST_VALUES:,} values, too many to guess")
-            continue
-        taught = {
-            column: _Taught(LabelSpread.of(coverage), coverage.ranks, learned.beside(column, name))
-            for column, coverage in zip(columns, coverages, strict=True)
-            if max(len(coverage.covered), coverage.number) * number <= MOST_ENTRIES
-        }
-        notes += [f"{column}: too many values for {name}, left out" for column in columns if column not in taught]
-        guesses.append(_Guesser(name, taught, learned.shares(name)).guess(inside, people[1:]))
-    notes += [] if control is not None else [DIVIDED]
-    return InferenceReport(tuple(guesses), (*people_notes(policy), *notes))
+    target = Inference.target_of(release, policy, original=original, control=control, **reading)
+    return Inference(known).attack(target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +170,6 @@ class _Taught:
 
     def of_people(self, codes: IntArray, values: IntArray, counts: IntArray) -> FloatArray:
         """Return (labels, values) of other people, with the labels that the release has for such cells."""
-        from indistinct.attacks.guessing.known_cells import count_pairs
-
         shape = (len(self.spread.widths), self.rows.shape[1])
         people = count_pairs(self.ranks[codes], values, counts, shape)
         return self.spread.gather(people.astype(float), self.rows.sum(axis=1))
@@ -161,10 +184,8 @@ class _Guesser:
     shares: FloatArray
     """The released rows of each value."""
 
-    def guess(self, inside: Cells, others: Sequence[Cells]) -> Guess:
+    def guess(self, inside: CodedRows, others: Sequence[CodedRows]) -> Guess:
         """Guess about the people in the release, by the release and by others."""
-        import numpy as np
-
         ranks = {name: taught.ranks[inside.codes[name]] for name, taught in self.taught.items()}
         truth = inside.codes[self.column]
         learner = self._train({name: taught.rows for name, taught in self.taught.items()}, self.shares)
@@ -189,15 +210,11 @@ class _Guesser:
         return Guess(self.column, people, right, people, control, _interval(by_others), baseline, _interval(by_mode))
 
     def _train(self, rows: Mapping[str, FloatArray], values: FloatArray) -> NaiveBayes:
-        from indistinct.attacks.guessing.naive_bayes import NaiveBayes
-
         return NaiveBayes.train(values, [taught.spread.spread(rows[name]) for name, taught in self.taught.items()])
 
 
-def _folds(inside: Cells, others: Sequence[Cells]) -> Iterator[tuple[IntArray, Cells]]:
+def _folds(inside: CodedRows, others: Sequence[CodedRows]) -> Iterator[tuple[IntArray, CodedRows]]:
     """Return whom each control guesses about, as counts of the distinct people, and the people that teach it."""
-    import numpy as np
-
     draw = np.random.default_rng(SEED)
     share = min(1.0, MOST_PEOPLE / inside.rows)
     folds = [inside.counts] if others else list(draw.multinomial(inside.counts, np.full(FOLDS, 1 / FOLDS)).T)

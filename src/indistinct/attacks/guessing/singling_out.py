@@ -10,24 +10,31 @@ whose attack takes raw values. Here a label fits every value that it covers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from indistinct.attacks.attack import (
+    CONTROL,
+    ONE_TABLE,
+    ORIGINAL,
+    TWO_TABLES,
+    Attack,
+    InapplicableError,
+    OtherTable,
+    option,
+)
 from indistinct.attacks.guessing.guess_report import Guess, GuessReport
+from indistinct.attacks.guessing.known_cells import CodedRows, cells_of, people_of, with_shared_texts
 from indistinct.attacks.guessing.rates import difference
-from indistinct.attacks.people_notes import people_notes
-from indistinct.errors import PolicyError
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from indistinct.attacks.guessing.known_cells import Cells
-    from indistinct.counting import IntArray
-    from indistinct.policy import Policy
+from indistinct.attacks.target import OnePolicy, Target, people_notes
+from indistinct.counting import IntArray
+from indistinct.hierarchy import keep
+from indistinct.linkage.coverage import Coverage
+from indistinct.policy import Policy
 
 CELLS = (2, 3, 4)
 TRIES = 300
@@ -41,10 +48,10 @@ class SinglingOutReport(GuessReport):
     """How often a few cells of a released row fit one person, and how often cells by chance do."""
 
     attack: ClassVar[str] = "singling_out"
-    main_words: ClassVar[str] = "a description read from the release singles somebody out and is"
-    control_words: ClassVar[str] = "one without it"
+    main: ClassVar[str] = "a description read from the release singles somebody out and is"
+    control: ClassVar[str] = "one without it"
     assumed: ClassVar[tuple[str, ...]] = ("nothing but the release, and the policy's hierarchies",)
-    advice: ClassVar[tuple[str, ...]] = (
+    usual_advice: ClassVar[tuple[str, ...]] = (
         "release fewer columns as they are: recode or leave out those that are not quasi",
         "make columns that others may know quasi, so that k people share them",
     )
@@ -54,9 +61,58 @@ class SinglingOutReport(GuessReport):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class SinglingOut(Attack):
+    """Show how often a few cells of a released row fit exactly one person."""
+
+    name: ClassVar[str] = "singling_out"
+    title: ClassVar[str] = "Singling people out by a few cells"
+    meaning: ClassVar[str] = "a few cells that stand in the release describe one person only, more often than by chance"
+    asks: ClassVar[tuple[OtherTable, ...]] = (ORIGINAL,)
+    takes: ClassVar[tuple[OtherTable, ...]] = (CONTROL,)
+    forms: ClassVar[frozenset[str]] = frozenset([ONE_TABLE, TWO_TABLES])
+
+    cells: Sequence[int] = option(
+        CELLS, "How many cells describe somebody. Else 2, 3 and 4.", int, least=1, is_several=True
+    )
+    tries: int = TRIES
+
+    def attack(self, target: Target) -> SinglingOutReport:
+        """Draw descriptions from the release, and count how often they fit one person."""
+        policy = target.policy
+        changed = {*policy.perturbed, *policy.shifted}
+        with target.release.quasi_rows() as rows:
+            names = [name for name in policy.with_role("quasi", "sensitive", "other") if name in rows.columns()]
+            names = [name for name in names if name not in changed]
+            if not names:
+                raise InapplicableError("columns: the release has no column whose cells are those of people")
+            released = cells_of(rows, names)
+        tables = [people_of(target.original, policy, names, "original", **target.reading)]
+        if target.control is not None:
+            tables.append(people_of(target.control, policy, names, "control", **target.reading))
+        tables = with_shared_texts(tables, names)
+        if max(len(table.counts) for table in tables) > MOST_PEOPLE:
+            raise InapplicableError(f"original: has more than {MOST_PEOPLE:,} different people, too many to look for")
+        people = _Described.of(policy, released, tables, names)
+        draw = np.random.default_rng(SEED)
+        share = released.counts / released.counts.sum()
+        guesses = []
+        for number in sorted({min(one, len(names)) for one in self.cells}):
+            right = control_right = 0
+            for _ in range(self.tries):
+                columns = draw.permutation(len(names))[:number].tolist()
+                row, *others = draw.choice(len(share), number + 1, p=share).tolist()
+                right += people.fitting(0, columns, [row] * number) == 1
+                rows_of_control = others if target.control is None else [row] * number
+                control_right += people.fitting(len(tables) - 1, columns, rows_of_control) == 1
+            interval = difference(right, self.tries, control_right, self.tries)
+            guesses.append(Guess(f"{number} cells", self.tries, right, self.tries, control_right, interval))
+        return SinglingOutReport(tuple(guesses), tuple(people_notes(policy)))
+
+
 def singling_out(
     release: Any,
-    policy: Policy | str | os.PathLike[str],
+    policy: OnePolicy,
     original: Any,
     *,
     control: Any = None,
@@ -67,8 +123,8 @@ def singling_out(
     """Return how often a few cells of a released row fit exactly one person of the original.
 
     ``control`` is a table of people who are not in the release, to whom the same descriptions are held; without it the
-    control's descriptions take each cell from another released row. For each number of ``cells`` so many ``tries`` are
-    made, with a fixed seed. ``reading`` goes to the engine.
+    control's descriptions take each cell from another released row. For each number of ``cells`` there are
+    ``tries`` tries, with a fixed seed. ``reading`` goes to the engine.
 
     >>> import pyarrow as pa
     >>> from indistinct import KAnonymity, Policy, other, quasi
@@ -77,48 +133,15 @@ def singling_out(
     >>> singling_out(table, policy, table, cells=[2]).guesses[0].rate
     1.0
     """
-    import numpy as np
-
-    from indistinct.attacks.guessing.known_cells import cells_of, people_of, with_shared_texts
-    from indistinct.policy.load import load_policy
-    from indistinct.release.released_tables import ReleasedTables
-
-    policy = load_policy(policy, to="attack")
-    changed = {*policy.perturbed, *policy.shifted}
-    with ReleasedTables.of(release, policy, **reading).quasi_rows() as rows:
-        names = [name for name in policy.with_role("quasi", "sensitive", "other") if name in rows.columns()]
-        names = [name for name in names if name not in changed]
-        if not names:
-            raise PolicyError("columns: the release has no column whose cells are those of people")
-        released = cells_of(rows, names)
-    tables = [people_of(original, policy, names, "original", **reading)]
-    if control is not None:
-        tables.append(people_of(control, policy, names, "control", **reading))
-    tables = with_shared_texts(tables, names)
-    if max(len(table.counts) for table in tables) > MOST_PEOPLE:
-        raise PolicyError(f"original: has more than {MOST_PEOPLE:,} different people, too many to look for")
-    people = _Described.of(policy, released, tables, names)
-    draw = np.random.default_rng(SEED)
-    share = released.counts / released.counts.sum()
-    guesses = []
-    for number in sorted({min(one, len(names)) for one in cells}):
-        right = control_right = 0
-        for _ in range(tries):
-            columns = draw.permutation(len(names))[:number].tolist()
-            row, *others = draw.choice(len(share), number + 1, p=share).tolist()
-            right += people.fitting(0, columns, [row] * number) == 1
-            rows_of_control = others if control is None else [row] * number
-            control_right += people.fitting(len(tables) - 1, columns, rows_of_control) == 1
-        interval = difference(right, tries, control_right, tries)
-        guesses.append(Guess(f"{number} cells", tries, right, tries, control_right, interval))
-    return SinglingOutReport(tuple(guesses), tuple(people_notes(policy)))
+    target = SinglingOut.target_of(release, policy, original=original, control=control, **reading)
+    return SinglingOut(cells, tries).attack(target)
 
 
 @dataclass(frozen=True, slots=True)
 class _Described:
     """Who of some tables fits labels of a release."""
 
-    released: Cells
+    released: CodedRows
     names: Sequence[str]
     ranks: Sequence[Sequence[IntArray]]
     """Of each table and column the rank of each distinct person."""
@@ -127,13 +150,8 @@ class _Described:
     """Of each column (labels, ranks)."""
 
     @classmethod
-    def of(cls, policy: Policy, released: Cells, tables: Sequence[Cells], names: Sequence[str]) -> _Described:
+    def of(cls, policy: Policy, released: CodedRows, tables: Sequence[CodedRows], names: Sequence[str]) -> _Described:
         """Work out what the labels of each column cover."""
-        import numpy as np
-
-        from indistinct.hierarchy import keep
-        from indistinct.linkage.coverage import Coverage
-
         ranks: list[list[IntArray]] = [[] for _ in tables]
         covered = []
         for name in names:
@@ -150,8 +168,6 @@ class _Described:
 
     def fitting(self, table: int, columns: Sequence[int], rows: Sequence[int]) -> int:
         """Count the people of a table who fit the labels that some released rows have in some columns, one each."""
-        import numpy as np
-
         left = np.arange(len(self.counts[table]))
         for column, row in zip(columns, rows, strict=True):
             label = self.released.codes[self.names[column]][row]

@@ -1,1 +1,20 @@
-"""What released labels mean."""
+"""What released labels stand for, and what lies below them."""
+
+from indistinct.attacks.labels.label_reader import Reader
+from indistinct.attacks.labels.label_tree import Label, Labels, LabelTree
+from indistinct.attacks.labels.meanings import DISJOINT, EVERYTHING, WHOLE, Beginning, Span, Texts
+from indistinct.attacks.labels.vocabulary import Vocabulary
+
+__all__ = [
+    "DISJOINT",
+    "EVERYTHING",
+    "WHOLE",
+    "Beginning",
+    "Label",
+    "LabelTree",
+    "Labels",
+    "Reader",
+    "Span",
+    "Texts",
+    "Vocabulary",
+]

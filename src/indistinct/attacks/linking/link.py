@@ -12,34 +12,115 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, ClassVar, Literal
 
-from indistinct.attacks.linking.link_report import Label, LinkedColumn, LinkedGroup, LinkReport, Person
-from indistinct.attacks.linking.linked_columns import column_pairs, hierarchy_of
-from indistinct.attacks.people_notes import link_notes
+import numpy as np
+from numpy.typing import NDArray
+
+from indistinct.attacks.attack import EXTERNAL, ONE_TABLE, TWO_TABLES, Attack, OtherTable, most_option, option
+from indistinct.attacks.linking.link_report import FittingPerson, Label, LinkedColumn, LinkedGroup, LinkReport
+from indistinct.attacks.linking.units import KnownPeople, LinkedUnits
+from indistinct.attacks.target import OnePolicy, Target, people_notes
+from indistinct.counting import linked_as_declared
+from indistinct.engine import Encoded, Rows, use_table
 from indistinct.errors import PolicyError, TableError
+from indistinct.linkage.column_pairs import column_pairs, hierarchy_of
+from indistinct.linkage.coverage import Coverage
+from indistinct.linkage.fitting_people import Candidates, count_candidates, members_of
+from indistinct.policy import PSEUDONYM, Policy
 from indistinct.showing.words import counted
 
-if TYPE_CHECKING:
-    import os
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from indistinct.attacks.linking.linked_units import Known, Units
-    from indistinct.engine import Encoded, Rows
-    from indistinct.linkage.coverage import Coverage, Spelled
-    from indistinct.linkage.fitting_people import Candidates
-    from indistinct.policy import Policy
-
 MOST_PERSONS = 5
-"""So many people are named for each of the worst groups."""
+"""The people who are named for each of the worst groups."""
+TOGETHER = (
+    "pseudonyms are counted in place of rows: all rows of one are linked together, and somebody fits it if each of "
+    "them fits what is known of her; whether she has as many rows was not compared"
+)
+PERSONS = "people of the other table may have several rows there; each is counted once"
+
+
+def read_pairs(typed: Iterable[str]) -> dict[str, str]:
+    """Return columns that belong together, as they are typed.
+
+    >>> read_pairs(["ZIP", "DateOfBirth=DOB"])
+    {'ZIP': 'ZIP', 'DateOfBirth': 'DOB'}
+    """
+    split = [text.partition("=") for text in typed]
+    return {ours: theirs or ours for ours, _, theirs in split}
+
+
+def pairs_option(help: str) -> Any:
+    """Return the field that says which columns of both tables belong together."""
+    return option(None, help, metavar="COLUMN[=COLUMN]", is_several=True, read=read_pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Link(Attack):
+    """Link a release with another table, and show who is found.
+
+    Labels fit the values that they generalize; days, numbers and texts may be written differently.
+    """
+
+    name: ClassVar[str] = "link"
+    title: ClassVar[str] = "Linking with another table"
+    meaning: ClassVar[str] = "somebody who has that table finds rows of people whom it names"
+    held: ClassVar[tuple[str, ...]] = (
+        "the release",
+        "a table that names people, such as a voter list",
+        "the policy's hierarchies",
+    )
+    asks: ClassVar[tuple[OtherTable, ...]] = (EXTERNAL,)
+    forms: ClassVar[frozenset[str]] = frozenset([ONE_TABLE, TWO_TABLES])
+
+    on: Mapping[str, str] | Iterable[str] | None = pairs_option(
+        "A column to link by; after = its name in the other table. Else all quasi columns of the same name."
+    )
+    show: Sequence[str] = option((), "A column of the other table to show.", metavar="COLUMN", is_several=True)
+    fuzzy: float | None = option(
+        None, "Also link texts that are as similar as this, such as 0.85.", float, least=0, largest=1
+    )
+    most: int = most_option("How many of the worst groups to show; all are counted.")
+
+    def __post_init__(self) -> None:
+        if self.fuzzy is not None and not 0 < self.fuzzy <= 1:
+            raise PolicyError(f"fuzzy: must be a similarity above 0 and at most 1, got {self.fuzzy!r}")
+
+    def attack(self, target: Target) -> LinkReport:
+        """Count who fits whom, and describe the groups that tell most."""
+        policy = target.policy
+        with (
+            target.release.quasi_rows() as released,
+            use_table(target.external, **target.reading) as other,
+            ExitStack() as opened,
+        ):
+            pairs = column_pairs(self.on, released.columns(), other.columns(), policy)
+            _refuse_unknown(self.show, other)
+            if not other.count():
+                raise TableError("the other table has no rows: it names nobody to link the release with")
+            read = opened.enter_context(linked_as_declared(other, pairs, policy))
+            is_linked = policy.links_rows and PSEUDONYM in released.columns()
+            mine = [*pairs, *([PSEUDONYM] if is_linked else [])]
+            person = _person_columns(policy, pairs, other)
+            theirs = [*pairs.values(), *person]
+            with released.encode(mine) as encoded, read.encode(theirs) as known:
+                labels, rows = encoded.values, encoded.count_by(mine)
+                values, people = known.values, KnownPeople.of(known.count_by(theirs), known.values, person)
+                coverages = [
+                    Coverage.of(hierarchy_of(policy, name), labels[name], values[own], self.fuzzy)
+                    for name, own in pairs.items()
+                ]
+                units = LinkedUnits.of_pseudonyms(rows) if is_linked else LinkedUnits.of_rows(rows)
+                counts = _LinkCounts(pairs, labels, units, people, coverages, people.count(units, coverages))
+                worst = counts.worst(known, self.show, self.most)
+        notes = [TOGETHER] if is_linked else people_notes(policy)
+        notes += [PERSONS] if person else []
+        return counts.report(worst, target.form == TWO_TABLES, notes, "pseudonym" if is_linked else "row")
 
 
 def link(
     release: Any,
     external: Any,
-    policy: Policy | str | os.PathLike[str],
+    policy: OnePolicy,
     *,
     on: Mapping[str, str] | Iterable[str] | None = None,
     show: Sequence[str] = (),
@@ -47,59 +128,7 @@ def link(
     most: int = 20,
     **reading: Any,
 ) -> LinkReport:
-    """Link a release with another table, as somebody could who has both, and give who fits whom.
-
-    ``release`` is a Release, a release folder, ``{"quasi": …, "sensitive": …}`` or a released table of any kind;
-    ``external`` is a table of any kind that names people. ``on`` names the columns to link by, or maps each column of
-    the release to the other table's; without it, quasi columns of the same name are taken. Values are compared by what
-    they say: days, numbers and texts may be written differently. ``fuzzy``, a similarity from 0 to 1 such as 0.85,
-    also takes texts for the most similar one of the column. ``show`` names columns of the other table to show of the
-    ``most`` worst groups. ``reading`` goes to the engine: memory_limit, threads, delimiter and encoding.
-
-    If the policy says whose row it is and the other table has these columns, too, its people may have several rows
-    there; otherwise each of its rows is a person. With pseudonyms all rows of one are linked together: somebody fits it
-    if each of its rows fits something that is known of her.
-
-    >>> import pyarrow as pa
-    >>> from indistinct import KAnonymity, Policy, dates, quasi, sensitive
-    >>> birth = quasi(dates("month", "year", format="%m/%d/%Y"))
-    >>> policy = Policy(columns={"birth": birth, "illness": sensitive()}, privacy=[KAnonymity(1)])
-    >>> released = pa.table({"birth": ["1961-09", "1964-09"], "illness": ["flu", "gout"]})
-    >>> voters = pa.table({"name": ["Sue", "Bob"], "Birth": ["9/15/61", "1970-01-01"]})
-    >>> report = link(released, voters, policy, show=["name"])
-    >>> report.one_to_one, report.worst[0].persons[0].shown
-    (1, {'name': 'Sue'})
-    """
-    from indistinct.attacks.linking.linked_units import Known, Units
-    from indistinct.counting import linked_as_declared
-    from indistinct.engine import use_table
-    from indistinct.policy import PSEUDONYM
-    from indistinct.policy.load import load_policy
-    from indistinct.release.released_tables import ReleasedTables
-
-    policy = load_policy(policy, to="attack")
-    if fuzzy is not None and not 0 < fuzzy <= 1:
-        raise PolicyError(f"fuzzy: must be a similarity above 0 and at most 1, got {fuzzy!r}")
-    tables = ReleasedTables.of(release, policy, **reading)
-    with tables.quasi_rows() as released, use_table(external, **reading) as other, ExitStack() as opened:
-        pairs = column_pairs(on, released.columns(), other.columns(), policy)
-        _refuse_unknown(show, other)
-        if not other.count():
-            raise TableError("the other table has no rows: it names nobody to link the release with")
-        read = opened.enter_context(linked_as_declared(other, pairs, policy))
-        is_linked = policy.links_rows and PSEUDONYM in released.columns()
-        mine = [*pairs, *([PSEUDONYM] if is_linked else [])]
-        person = _person_columns(policy, pairs, other)
-        theirs = [*pairs.values(), *person]
-        with released.encode(mine) as encoded, read.encode(theirs) as known:
-            labels, rows = encoded.values, encoded.count_by(mine)
-            values, people = known.values, Known.of(known.count_by(theirs), known.values, person)
-            coverages = [_coverage(policy, name, labels[name], values[own], fuzzy) for name, own in pairs.items()]
-            units = Units.of_pseudonyms(rows) if is_linked else Units.of_rows(rows)
-            counts = _LinkCounts(pairs, labels, units, people, coverages, people.count(units, coverages))
-            worst = counts.worst(known, show, most)
-    notes = link_notes(policy, is_linked=is_linked, has_persons=bool(person))
-    return counts.report(worst, not tables.form.generalizes, notes, "pseudonym" if is_linked else "row")
+    return Link(on, show, fuzzy, most).attack(Link.target_of(release, policy, external=external, **reading))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +137,13 @@ class _LinkCounts:
 
     pairs: Mapping[str, str]
     labels: Mapping[str, Sequence[Label]]
-    units: Units
-    people: Known
+    units: LinkedUnits
+    people: KnownPeople
     coverages: Sequence[Coverage]
     found: Candidates
 
     def worst(self, known: Encoded, show: Sequence[str], most: int) -> tuple[LinkedGroup, ...]:
         """Describe the groups that tell most: fewest people and rows, and people who fit fewest other rows."""
-        import numpy as np
-
-        from indistinct.linkage.fitting_people import count_candidates, members_of
-
         found = self.found
         groups, covering = self.units.as_groups(self.coverages)
         tuples = self.people.tuples
@@ -145,7 +170,7 @@ class _LinkCounts:
 
     def _persons(
         self, known: Encoded, tuples: NDArray[np.int64], show: Sequence[str], fitting: NDArray[np.int64]
-    ) -> tuple[Person, ...]:
+    ) -> tuple[FittingPerson, ...]:
         """Look up the rows of some tuples in the other table."""
         wanted = {
             name: [int(code) for code in codes[tuples]]
@@ -153,7 +178,7 @@ class _LinkCounts:
         }
         rows = known.rows_like(wanted, show, MOST_PERSONS).to_pylist()
         return tuple(
-            Person(
+            FittingPerson(
                 row["number"],
                 int(fitting[tuples[row["tuple"]]]),
                 {name: row[f"s{position}"] for position, name in enumerate(show)},
@@ -165,8 +190,6 @@ class _LinkCounts:
         self, worst: tuple[LinkedGroup, ...], is_apart: bool, notes: Sequence[str], unit: Literal["row", "pseudonym"]
     ) -> LinkReport:
         """Sum up."""
-        import numpy as np
-
         found = self.found
         fits = found.people > 0
         is_one_to_one = (found.sizes == 1) & (found.people == 1) & (found.rows[np.maximum(found.one, 0)] == 1)
@@ -178,8 +201,8 @@ class _LinkCounts:
             groups=len(found.sizes),
             people=int(found.persons.sum()),
             columns=tuple(
-                _column(name, theirs, coverage.spelled)
-                for (name, theirs), coverage in zip(self.pairs.items(), self.coverages, strict=True)
+                LinkedColumn(name, theirs, own.kind, own.values, own.respelled, own.fuzzy, own.strangers)
+                for (name, theirs), own in zip(self.pairs.items(), (one.spelled for one in self.coverages), strict=True)
             ),
             people_of_rows=_distribution(found.people, found.sizes),
             rows_of_people=_distribution(found.rows, found.persons),
@@ -211,19 +234,6 @@ class _LinkCounts:
         return notes
 
 
-def _column(name: str, theirs: str, spelled: Spelled) -> LinkedColumn:
-    return LinkedColumn(name, theirs, spelled.kind, spelled.values, spelled.respelled, spelled.fuzzy, spelled.strangers)
-
-
-def _coverage(
-    policy: Policy, name: str, labels: Sequence[Label], values: Sequence[Label], fuzzy: float | None
-) -> Coverage:
-    """Work out what the labels of a column cover."""
-    from indistinct.linkage.coverage import Coverage
-
-    return Coverage.of(hierarchy_of(policy, name), labels, values, fuzzy)
-
-
 def _person_columns(policy: Policy, pairs: Mapping[str, str], other: Rows) -> tuple[str, ...]:
     """Return the columns of the other table that say whose row it is, if it has them all and links by none of them."""
     names = policy.person_columns
@@ -239,8 +249,6 @@ def _refuse_unknown(show: Sequence[str], other: Rows) -> None:
 
 def _distribution(numbers: NDArray[np.int64], weights: NDArray[np.int64]) -> dict[int, int]:
     """Return how much weight each number has, in the order of the numbers."""
-    import numpy as np
-
     found, where = np.unique(numbers, return_inverse=True)
     sums = np.bincount(where.ravel(), weights, len(found)).astype(np.int64)
     return dict(zip(found.tolist(), sums.tolist(), strict=True))

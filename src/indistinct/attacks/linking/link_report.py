@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity
 from indistinct.showing.words import cells_in_words, counted
-
-if TYPE_CHECKING:
-    pass
 
 Label = str | None
 
@@ -44,21 +42,9 @@ class LinkedColumn:
     strangers: int
     """Values that the column does not have; they fit only labels that cover everything."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as JSON takes it."""
-        return {
-            "column": self.column,
-            "external": self.external,
-            "kind": self.kind,
-            "values": self.values,
-            "respelled": self.respelled,
-            "fuzzy": dict(self.fuzzy),
-            "strangers": self.strangers,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class FittingPerson:
     """One of the people of the other table."""
 
     row: int
@@ -68,16 +54,24 @@ class Person:
     shown: Mapping[str, Label]
     """The cells of the other table that were asked for."""
 
+    @property
+    def words(self) -> str:
+        """The row, and what was to be shown of it."""
+        shown = ", ".join("(missing)" if cell is None else cell for cell in self.shown.values())
+        return f"row {self.row}" + (f" ({shown})" if shown else "")
+
 
 @dataclass(frozen=True, slots=True)
 class LinkedGroup:
     """Released rows with the same cells in the columns that link, and who fits them."""
 
+    also: ClassVar[tuple[str, ...]] = ("chance",)
+
     labels: Mapping[str, Label]
     rows: int
     people: int
     """The people that fit."""
-    persons: tuple[Person, ...]
+    persons: tuple[FittingPerson, ...]
     """The first of them."""
 
     @property
@@ -85,29 +79,24 @@ class LinkedGroup:
         """The chance that a row of the group is right when it is given to one who fits, drawn at random."""
         return 1 / max(self.people, self.rows)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the group as JSON takes it."""
-        persons = [
-            {"row": one.row, "rows": one.rows, **({"shown": dict(one.shown)} if one.shown else {})}
-            for one in self.persons
-        ]
-        return {
-            "labels": dict(self.labels),
-            "rows": self.rows,
-            "people": self.people,
-            "chance": self.chance,
-            "persons": persons,
-        }
+    def sentence(self, unit: str = "row") -> str:
+        """Say in English who fits the group."""
+        cells = cells_in_words(self.labels, missing="(blank)")
+        named = "; ".join(person.words for person in self.persons)
+        more = ", …" if self.people > len(self.persons) else ""
+        fit = "fits" if self.rows == 1 else "fit"
+        people = counted(self.people, "person", "people")
+        return f"{counted(self.rows, unit)} with {cells} {fit} {people}: {named}{more}"
 
 
 @dataclass(frozen=True, slots=True)
-class LinkReport:
+class LinkReport(AttackReport):
     """Who of another table fits whom in a release: counts, released labels, and what was to be shown of the table."""
 
-    advice: ClassVar[tuple[str, ...]] = ADVICE
-    """What to do where something was found."""
+    attack: ClassVar[str] = "link"
+    also: ClassVar[tuple[str, ...]] = ("unique_rows", "unique_people")
+    usual_advice: ClassVar[tuple[str, ...]] = ADVICE
     scope: ClassVar[str] = SCOPE
-    """What was looked for, and what was not."""
 
     rows: int
     groups: int
@@ -155,49 +144,50 @@ class LinkReport:
             f"{counted(self.people, 'person', 'people')} one {self.unit} only"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON takes it."""
+    @property
+    def severity(self) -> Severity:
+        """Broken if somebody is found: a row fits one person only, who fits no other row."""
+        if self.one_to_one:
+            return "broken"
+        return "something" if self.unique_rows or self.unique_people else "nothing"
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """How many are linked."""
         return {
-            **({} if self.unit == "row" else {"unit": self.unit}),
-            "rows": self.rows,
-            "groups": self.groups,
-            "people": self.people,
-            "columns": [column.to_dict() for column in self.columns],
-            "one_to_one": self.one_to_one,
-            "unique_rows": self.unique_rows,
-            "unique_people": self.unique_people,
-            "expected_matches": self.expected_matches,
-            "average_risk": self.average_risk,
-            "people_of_rows": bars(self.people_of_rows),
-            "rows_of_people": bars(self.rows_of_people),
-            "worst": [group.to_dict() for group in self.worst],
-            "notes": list(self.notes),
+            f"released {self.unit}s": self.rows,
+            "people of the other table": self.people,
+            f"{self.unit}s that fit one person who fits no other {self.unit}": self.one_to_one,
+            f"{self.unit}s that fit one person only": self.unique_rows,
+            "expected right guesses": round(self.expected_matches, 2),
         }
 
-    def __str__(self) -> str:
-        joined = ", ".join(
-            one.column if one.column == one.external else f"{one.column} = {one.external}" for one in self.columns
-        )
-        lines = [f"linking on {joined}: {self.summary}", f"expected right guesses: {self.expected_matches:.4g}"]
-        lines += [f"note: {note}" for note in self.notes]
-        if self.worst:
-            lines += ["", "worst first:", *(f"  - {sentence(group, self.unit)}" for group in self.worst)]
-            lines += ["", "what to do:", *(f"  - {advice}" for advice in ADVICE)]
-        return "\n".join([*lines, "", SCOPE])
+    @property
+    def sentences(self) -> list[str]:
+        """Who fits the groups that tell most."""
+        return [group.sentence(self.unit) for group in self.worst]
 
+    def tables(self) -> list[ReportTable]:
+        """Return the columns that link, and how many fit."""
+        title = f"Linking {counted(self.rows, self.unit)} with {counted(self.people, 'person', 'people')}"
+        heads = ("column", "in the other table", "read as", "values", "written otherwise", "similar", "unknown")
+        columns = [
+            (one.column, one.external, one.kind, one.values, one.respelled, len(one.fuzzy), one.strangers)
+            for one in self.columns
+        ]
+        return [ReportTable(title, heads, columns, words=3), self.distributions()]
 
-def sentence(group: LinkedGroup, unit: str = "row") -> str:
-    """Say in English who fits a group."""
-    cells = cells_in_words(group.labels, missing="(blank)")
-    named = "; ".join(_person_in_words(person) for person in group.persons)
-    more = ", …" if group.people > len(group.persons) else ""
-    fit = "fits" if group.rows == 1 else "fit"
-    return f"{counted(group.rows, unit)} with {cells} {fit} {counted(group.people, 'person', 'people')}: {named}{more}"
+    def distributions(self) -> ReportTable:
+        """Return how many rows fit no person, one, two …, and how many people fit no row, one, two …"""
+        rows, people = bars(self.people_of_rows), bars(self.rows_of_people)
+        names = bars({**self.people_of_rows, **self.rows_of_people})
+        heads = ("candidates", f"released {self.unit}s", "people")
+        return ReportTable("How many fit", heads, [(name, rows.get(name, 0), people.get(name, 0)) for name in names])
 
-
-def _person_in_words(person: Person) -> str:
-    shown = ", ".join("(missing)" if cell is None else cell for cell in person.shown.values())
-    return f"row {person.row}" + (f" ({shown})" if shown else "")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON takes it, with distributions in steps that grow."""
+        steps = {"people_of_rows": bars(self.people_of_rows), "rows_of_people": bars(self.rows_of_people)}
+        return AttackReport.to_dict(self) | steps
 
 
 def bars(distribution: Mapping[int, int]) -> dict[str, int]:

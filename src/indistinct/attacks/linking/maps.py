@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
-from indistinct.attacks.people_notes import people_notes
+import numpy as np
+from numpy.typing import NDArray
+
+from indistinct.attacks.attack import ONE_TABLE, POPULATION, TWO_TABLES, Attack, OtherTable, option
+from indistinct.attacks.attack_report import AttackReport, Severity
+from indistinct.attacks.linking.link import pairs_option, read_pairs
+from indistinct.attacks.target import OnePolicy, Target, people_notes
+from indistinct.counting import linked_as_declared
+from indistinct.engine import Counts, use_table
 from indistinct.errors import PolicyError
-from indistinct.showing.words import counted
-
-if TYPE_CHECKING:
-    import os
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from indistinct.engine import Counts
-    from indistinct.linkage.coverage import Coverage
-    from indistinct.policy import Policy
+from indistinct.linkage.column_pairs import column_pairs, hierarchy_of
+from indistinct.linkage.coverage import UNKNOWN, Coverage
+from indistinct.linkage.fitting_people import count_candidates
 
 WRONG = (
     "rows that fit somebody, but not the person whom they are about, are not true: wrong-map gives up truth, and "
@@ -33,15 +33,21 @@ WRONG = (
 
 
 @dataclass(frozen=True, slots=True)
-class MapReport:
+class MapReport(AttackReport):
     """How many released rows map to nobody, to how few people, and to the wrong ones."""
+
+    attack: ClassVar[str] = "maps"
+    also: ClassVar[tuple[str, ...]] = ("wrong_rows", "is_null_map", "is_wrong_map")
+    scope: ClassVar[str] = (
+        "Counted is who could be meant by a row. Who is in the population need not be in the release."
+    )
 
     rows: int
     people: int
     null_rows: int
     """Rows that fit nobody of the population."""
     k: int
-    """Every row surely fits at least so many people: the k of the k-map that holds."""
+    """Every row surely fits at least this number of people: the k of the k-map that holds."""
     right_rows: int | None
     """Rows that fit the person whom they are about; None if no key says who that is."""
     notes: tuple[str, ...]
@@ -61,34 +67,104 @@ class MapReport:
         """Every row fits somebody, and none the person whom it is about."""
         return None if self.wrong_rows is None else self.wrong_rows == self.rows
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON takes it."""
-        return {
+    @property
+    def severity(self) -> Severity:
+        """Something, if a row may fit one person alone."""
+        return "something" if self.k < 2 else "nothing"
+
+    @property
+    def summary(self) -> str:
+        """The outcome in one sentence."""
+        names = {"null-map": self.is_null_map, "wrong-map": self.is_wrong_map}
+        held = [name for name, holds in names.items() if holds]
+        return f"the release is a {' and a '.join(held or [f'{self.k}-map'])}"
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """How many rows fit whom."""
+        figures: dict[str, float] = {
             "rows": self.rows,
             "people": self.people,
-            "null_rows": self.null_rows,
-            "k": self.k,
-            "right_rows": self.right_rows,
-            "wrong_rows": self.wrong_rows,
-            "is_null_map": self.is_null_map,
-            "is_wrong_map": self.is_wrong_map,
-            "notes": list(self.notes),
+            "people whom every row surely fits at least": self.k,
+            "rows that fit nobody": self.null_rows,
         }
+        if self.right_rows is not None and self.wrong_rows is not None:
+            figures["rows that fit their own person"] = self.right_rows
+            figures["rows that fit others only"] = self.wrong_rows
+        return figures
 
-    def __str__(self) -> str:
-        lines = [
-            f"{counted(self.rows, 'row')}, {counted(self.people, 'person', 'people')}: {self.k}-map",
-            f"{self.null_rows:,} fit nobody" + (": a null-map" if self.is_null_map else ""),
-        ]
-        if self.wrong_rows is not None:
-            lines.append(f"{self.wrong_rows:,} fit others only" + (": a wrong-map" if self.is_wrong_map else ""))
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+@dataclass(frozen=True, slots=True)
+class Maps(Attack):
+    """Show how many people of a population each row fits: nobody, at least k, or only the wrong ones."""
+
+    name: ClassVar[str] = "maps"
+    title: ClassVar[str] = "Mapping to a population"
+    meaning: ClassVar[str] = "some row fits one person of the population only, or nobody"
+    held: ClassVar[tuple[str, ...]] = ("the release", "a table of the population", "the policy's hierarchies")
+    asks: ClassVar[tuple[OtherTable, ...]] = (POPULATION,)
+    forms: ClassVar[frozenset[str]] = frozenset([ONE_TABLE, TWO_TABLES])
+    is_in_all: ClassVar[bool] = False
+
+    on: Mapping[str, str] | Iterable[str] | None = pairs_option(
+        "A column to compare; after = its name in the population. Else all quasi columns of the same name."
+    )
+    key: str | tuple[str, str] | None = option(
+        None,
+        "The column of a draft that says whom a row is about; after = its name in the population.",
+        metavar="COLUMN[=COLUMN]",
+        read=lambda typed: next(iter(read_pairs([typed]).items())),
+    )
+
+    def attack(self, target: Target) -> MapReport:
+        """Count whom each row fits."""
+        policy = target.policy
+        with (
+            target.release.quasi_rows() as released,
+            use_table(target.external, **target.reading) as other,
+        ):
+            pairs = column_pairs(self.on, released.columns(), other.columns(), policy)
+            keys = _keys(self.key, released.columns(), other.columns())
+            ours, theirs = [*pairs, *keys[:1]], [*pairs.values(), *keys[1:]]
+            with (
+                linked_as_declared(other, pairs, policy) as read,
+                released.encode(ours) as mine,
+                read.encode(theirs) as known,
+            ):
+                labels, groups = mine.values, mine.count_by(ours)
+                values, people = known.values, known.count_by(theirs)
+        number = len(pairs)
+        coverages, sure = (
+            [
+                Coverage.of(hierarchy_of(policy, name), labels[name], values[external], missing_fits=is_enough)
+                for name, external in pairs.items()
+            ]
+            for is_enough in (True, False)
+        )
+        rows, persons = _only(groups, number), _only(people, number)
+        fitting = count_candidates(rows, persons, coverages).people
+        surely = count_candidates(rows, persons, sure).people
+        right = None
+        if keys:
+            is_right = _fits_own(groups, people, labels[keys[0]], values[keys[1]], coverages)
+            right = int(groups.counts[is_right].sum())
+        null = int(groups.counts[fitting == 0].sum())
+        total = int(groups.counts.sum())
+        has_wrong = right is not None and total - null - right > 0
+        return MapReport(
+            rows=total,
+            people=int(people.counts.sum()),
+            null_rows=null,
+            k=int(surely.min()) if len(surely) else 0,
+            right_rows=right,
+            notes=(*people_notes(policy), *((WRONG,) if has_wrong else ())),
+        )
 
 
 def maps(
     release: Any,
     population: Any,
-    policy: Policy | str | os.PathLike[str],
+    policy: OnePolicy,
     *,
     on: Mapping[str, str] | Iterable[str] | None = None,
     key: str | tuple[str, str] | None = None,
@@ -108,55 +184,7 @@ def maps(
     >>> found.k, found.null_rows, found.right_rows, found.wrong_rows
     (2, 0, 1, 1)
     """
-    from indistinct.attacks.linking.linked_columns import column_pairs, hierarchy_of
-    from indistinct.counting import linked_as_declared
-    from indistinct.engine import use_table
-    from indistinct.linkage.coverage import Coverage
-    from indistinct.linkage.fitting_people import count_candidates
-    from indistinct.policy.load import load_policy
-    from indistinct.release.released_tables import ReleasedTables
-
-    policy = load_policy(policy, to="attack")
-    with (
-        ReleasedTables.of(release, policy, **reading).quasi_rows() as released,
-        use_table(population, **reading) as other,
-    ):
-        pairs = column_pairs(on, released.columns(), other.columns(), policy)
-        keys = _keys(key, released.columns(), other.columns())
-        ours, theirs = [*pairs, *keys[:1]], [*pairs.values(), *keys[1:]]
-        with (
-            linked_as_declared(other, pairs, policy) as read,
-            released.encode(ours) as mine,
-            read.encode(theirs) as known,
-        ):
-            labels, groups = mine.values, mine.count_by(ours)
-            values, people = known.values, known.count_by(theirs)
-    number = len(pairs)
-    coverages, sure = (
-        [
-            Coverage.of(hierarchy_of(policy, name), labels[name], values[external], missing_fits=is_enough)
-            for name, external in pairs.items()
-        ]
-        for is_enough in (True, False)
-    )
-    rows, persons = _only(groups, number), _only(people, number)
-    fitting = count_candidates(rows, persons, coverages).people
-    surely = count_candidates(rows, persons, sure).people
-    right = None
-    if keys:
-        is_right = _fits_own(groups, people, labels[keys[0]], values[keys[1]], coverages)
-        right = int(groups.counts[is_right].sum())
-    null = int(groups.counts[fitting == 0].sum())
-    total = int(groups.counts.sum())
-    has_wrong = right is not None and total - null - right > 0
-    return MapReport(
-        rows=total,
-        people=int(people.counts.sum()),
-        null_rows=null,
-        k=int(surely.min()) if len(surely) else 0,
-        right_rows=right,
-        notes=(*people_notes(policy), *((WRONG,) if has_wrong else ())),
-    )
+    return Maps(on, key).attack(Maps.target_of(release, policy, external=population, **reading))
 
 
 def _keys(key: str | tuple[str, str] | None, ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
@@ -173,8 +201,6 @@ def _keys(key: str | tuple[str, str] | None, ours: Sequence[str], theirs: Sequen
 
 def _only(counts: Counts, number: int) -> Counts:
     """The same tuples, of which only the first columns count."""
-    from indistinct.engine import Counts
-
     return Counts(counts.codes[:number], counts.counts)
 
 
@@ -186,10 +212,6 @@ def _fits_own(
     coverages: Sequence[Coverage],
 ) -> NDArray[np.bool_]:
     """Return which released tuples fit one of the people with their own key."""
-    import numpy as np
-
-    from indistinct.linkage.coverage import UNKNOWN
-
     code_of = {text: code for code, text in enumerate(their_keys) if text is not None}
     wanted = np.array([code_of.get(text, -1) if text is not None else -1 for text in our_keys], np.int64)
     wanted = wanted[np.asarray(groups.codes[-1], np.int64)]

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.attacks.complementary.chains import IntArray
+from indistinct.counting import IntArray
 
 FloatArray = NDArray[np.float64]
 
 SMALL = 500
-"""Up to so many rows the chance is found by shuffling; for more rows by the normal distribution."""
+"""Up to this number of rows the chance is found by shuffling, beyond it by the normal distribution."""
 RARE = 100
 """Where fewer positions agree on average, their number is spread wider above its mean than a normal one."""
 SHUFFLES = 9_999
@@ -95,7 +95,7 @@ def agreement_by_position(ours: IntArray, theirs: IntArray, agreement: Agreement
 
 
 def poisson_tail(least: int, mean: float) -> float:
-    """Return the chance of at least so many rare events, which agreements by position are if few are expected.
+    """Return the chance of at least this number of rare events, which agreements by position are if few are expected.
 
     Source: Montmort's matching problem; the number of fixed points of a random order is Poisson in the limit.
 
@@ -179,7 +179,7 @@ def _chance(
 
 
 def _orders(rows: int) -> Iterable[IntArray]:
-    """Return random orders of so many rows, the same ones each time, some at a time."""
+    """Return random orders of a number of rows, the same ones each time, some at a time."""
     generator = np.random.default_rng(SEED)
     left = SHUFFLES
     while left:

@@ -9,23 +9,177 @@ Source: Sweeney, k-anonymity: a model for protecting privacy, 2002, section 4.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from indistinct.attacks.order.unsorted_report import UnsortedReport
+import numpy as np
+
+from indistinct.attacks.attack import Attack, OtherTable, option
+from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity
+from indistinct.attacks.complementary import (
+    JoinedReleases,
+    ReleaseEntries,
+    consistent_pairs,
+    number_combinations,
+    rows_in_order,
+)
+from indistinct.attacks.labels import DISJOINT
+from indistinct.attacks.order.row_order import (
+    Agreement,
+    Chance,
+    FloatArray,
+    agreement_by_position,
+    correlation_with_position,
+    likeness_of_neighbours,
+)
+from indistinct.attacks.target import OnePolicy, Target
+from indistinct.counting import IntArray
 from indistinct.errors import PolicyError
+from indistinct.hierarchy import read_number
+from indistinct.showing.words import counted
 
-if TYPE_CHECKING:
-    import os
+ADVICE = (
+    "put the released rows in a fresh random order before anybody gets them; anonymize always does",
+    "never release a table in the order of its source, sorted by a column, or in the order of an earlier release",
+)
 
-    from indistinct.policy import Policy
+SCOPE = (
+    "Order is judged by three kinds of statistics. An order that carries something in another way, such as "
+    "every second row, is not seen."
+)
+
+
+NAMES = ("the earlier table", "the release")
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One way in which an order can tell something."""
+
+    name: str
+    what: str
+    """What was found, in English."""
+    found: float
+    expected: float
+    """What random order gives on average."""
+    chance: float
+    """The chance that random order gives at least what was found."""
+    is_telling: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UnsortedReport(AttackReport):
+    """What the order of a release tells: counts and chances, and no cell."""
+
+    attack: ClassVar[str] = "unsorted"
+    also: ClassVar[tuple[str, ...]] = ("is_telling",)
+    usual_advice: ClassVar[tuple[str, ...]] = ADVICE
+    scope: ClassVar[str] = SCOPE
+
+    k: int
+    rows: int
+    earlier_rows: int
+    columns: tuple[str, ...]
+    """The columns by which rows at one position are compared."""
+    agreeing: int
+    """Positions at which the rows of both tables can be the same person's."""
+    expected: float
+    """Such positions in random order, on average."""
+    disclosed: int
+    """Rows that fewer than k others share what position tells about them; 0 if position tells nothing."""
+    signals: tuple[Signal, ...]
+    significance: float
+    notes: tuple[str, ...]
+
+    @property
+    def is_telling(self) -> bool:
+        """The order tells something."""
+        return any(signal.is_telling for signal in self.signals)
+
+    @property
+    def severity(self) -> Severity:
+        """Broken if position discloses rows."""
+        return "broken" if self.disclosed else "something" if self.is_telling else "nothing"
+
+    @property
+    def summary(self) -> str:
+        """The outcome in one sentence."""
+        if not self.is_telling:
+            return "the order of the rows tells nothing that random order would not"
+        told = "; ".join(signal.what for signal in self.signals if signal.is_telling)
+        return f"the order of the rows tells something: {told}; {counted(self.disclosed, 'row')} disclosed by position"
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """How many positions agree, and how many do in random order."""
+        return {
+            "rows": self.rows,
+            "positions that agree": self.agreeing,
+            "positions that agree in random order": round(self.expected, 1),
+            "rows disclosed": self.disclosed,
+        }
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the order tells."""
+        return [f"{one.what}, by chance {_seldom(one.chance)}" for one in self.signals if one.is_telling]
+
+    def tables(self) -> list[ReportTable]:
+        """Return what order could tell, against random order."""
+        title = f"Order of {counted(self.rows, 'row')} against {counted(self.earlier_rows, 'earlier row')}"
+        heads = ("what the order could tell", "found", "in random order", "chance")
+        return [ReportTable(title, heads, [(one.name, one.found, one.expected, one.chance) for one in self.signals])]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsorted(Attack):
+    """Lay a release beside an earlier one, row by row, and show whether its order says anything."""
+
+    name: ClassVar[str] = "unsorted"
+    title: ClassVar[str] = "Reading the order of the rows"
+    meaning: ClassVar[str] = "the place of a row tells whose it is"
+    held: ClassVar[tuple[str, ...]] = (
+        "the release in the order in which it is handed out",
+        "the other table in its order",
+    )
+    asks: ClassVar[tuple[OtherTable, ...]] = (
+        OtherTable("earlier", "EARLIER", "An earlier release, or the private table.", "no earlier release was given"),
+    )
+
+    k: int | None = option(None, "How many rows a crowd needs. Else the policy's k.", int, least=1)
+    significance: float = option(0.01, "How seldom chance may be taken for order.", float)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.significance < 1:
+            raise PolicyError(f"significance: must lie between 0 and 1, got {self.significance!r}")
+
+    @classmethod
+    def why_not(cls, target: Target) -> str | None:
+        """Say why it does not apply: the original may stand in the place of an earlier release."""
+        own = {} if target.original is None else {"the original": target.original}
+        why = super(Unsorted, cls).why_not(replace(target, earlier={**target.earlier, **own}))
+        return why if why is None or target.earlier else f"{why}, nor the original"
+
+    def targets(self, target: Target) -> Iterator[tuple[str | None, Target]]:
+        """Return the release beside each earlier one, and beside the original."""
+        others = list(zip(target.earlier.items(), target.earlier_policies, strict=True))
+        if target.original is not None:
+            others.append((("the original", target.original), target.policy))
+        for (name, table), policy in others:
+            yield name, replace(target, earlier={name: table}, earlier_policies=(policy,), original=None)
+
+    def attack(self, target: Target) -> UnsortedReport:
+        """Hold the order of the rows against random order."""
+        return _Positions.read(target).attack(self.k, self.significance)
 
 
 def unsorted(
     release: Any,
     earlier: Any,
-    policy: Policy | str | os.PathLike[str],
+    policy: OnePolicy,
     *,
-    earlier_policy: Policy | str | os.PathLike[str] | None = None,
+    earlier_policy: OnePolicy | None = None,
     k: int | None = None,
     significance: float = 0.01,
     **reading: Any,
@@ -48,12 +202,148 @@ def unsorted(
     >>> report.agreeing, report.expected, report.disclosed
     (8, 2.0, 8)
     """
-    from indistinct.attacks.order.positions import Positions
-    from indistinct.policy.load import load_policy
+    attack = Unsorted(k, significance)
+    both = {"earlier": {NAMES[0]: earlier}, "earlier_policies": earlier_policy}
+    return attack.attack(Unsorted.target_of(release, policy, **both, **reading))
 
-    policy = load_policy(policy, to="attack")
-    if not 0 < significance < 1:
-        raise PolicyError(f"significance: must lie between 0 and 1, got {significance!r}")
-    before = policy if earlier_policy is None else load_policy(earlier_policy, to="attack")
-    positions = Positions.read(release, earlier, policy, before, **reading)
-    return positions.attack(k, significance)
+
+@dataclass(frozen=True, slots=True)
+class _Positions:
+    """The rows of an earlier table and of a release, in their order."""
+
+    joined: JoinedReleases
+    """Both tables, with an entry for each row; the earlier one comes first."""
+    ranks: dict[str, IntArray]
+    """For each column of the release the rank of each row's cell."""
+
+    @classmethod
+    def read(cls, target: Target) -> _Positions:
+        """Read a release and the one earlier table of a target, row by row."""
+        tables = dict(zip(NAMES, (*target.earlier.values(), target.release), strict=True))
+        policies = [*target.earlier_policies, target.policy]
+        joined = JoinedReleases.read(tables, policies, None, row_by_row=True, **target.reading)
+        with target.release.only_rows() as rows:
+            names = rows.columns()
+            values, codes = rows_in_order(rows, names)
+        ranks = {name: _by_size(values[name])[own] for name, own in zip(names, codes, strict=True)}
+        return cls(joined, ranks)
+
+    def attack(self, k: int | None, significance: float) -> UnsortedReport:
+        """Hold the order against random order."""
+        earlier, release = self.joined.entries
+        kinds, first = self._kinds()
+        theirs, ours = kinds
+        agreement = self._agreement(kinds, first)
+        by_position = agreement_by_position(ours, theirs, agreement)
+        found = {"position": by_position}
+        if len(ours):
+            found["source"] = correlation_with_position(self._origins(ours, theirs, agreement))
+        found |= {name: likeness_of_neighbours(ranks) for name, ranks in self.ranks.items()}
+        signals = [_signal(name, chance, significance / len(found)) for name, chance in found.items()]
+        needed = max(self.joined.requirements(k).values())
+        notes = [note for note in self.joined.notes if "linked by" not in note]
+        if earlier.rows != release.rows:
+            notes.append(
+                f"the earlier table has {counted(earlier.rows, 'row')} and the release "
+                f"{counted(release.rows, 'row')}, so positions may be shifted"
+            )
+        return UnsortedReport(
+            k=needed,
+            rows=release.rows,
+            earlier_rows=earlier.rows,
+            columns=(*self.joined.columns, *self.joined.on),
+            agreeing=int(by_position.found),
+            expected=by_position.expected,
+            disclosed=self._count_disclosed(needed) if signals[0].is_telling else 0,
+            signals=tuple(signals),
+            significance=significance,
+            notes=tuple(notes),
+        )
+
+    def _kinds(self) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
+        """Number the rows of each table by how they look, and give a row of each kind."""
+        kinds, first = [], []
+        for entries in self.joined.entries:
+            numbers = number_combinations([entries.values, *entries.labels.T], len(entries.values))
+            kinds.append(numbers)
+            first.append(np.unique(numbers, return_index=True)[1])
+        return (kinds[0], kinds[1]), (first[0], first[1])
+
+    def _agreement(self, kinds: tuple[IntArray, IntArray], first: tuple[IntArray, IntArray]) -> Agreement:
+        """Find the kinds of rows of the release (left) and of the earlier table (right) that agree."""
+        earlier, release = (
+            ReleaseEntries(one.labels[rows], one.values[rows], np.bincount(numbers, minlength=len(rows)))
+            for one, rows, numbers in zip(self.joined.entries, first, kinds, strict=True)
+        )
+        blocks = [vocabulary.components() for vocabulary in self.joined.vocabularies]
+        lefts, rights = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for left, right, _ in consistent_pairs(
+            release.labels, release.values, earlier, self.joined.vocabularies, blocks
+        ):
+            lefts.append(left)
+            rights.append(right)
+        return Agreement(np.concatenate(lefts), np.concatenate(rights), release.counts, earlier.counts)
+
+    def _origins(self, ours: IntArray, theirs: IntArray, agreement: Agreement) -> FloatArray:
+        """Return for each released row the mean position of the earlier rows that it agrees with."""
+        kinds = len(agreement.right_sizes)
+        places = np.bincount(theirs, np.arange(len(theirs)), kinds)
+        sums = np.bincount(agreement.left, places[agreement.right], len(agreement.left_sizes))
+        rows = np.bincount(agreement.left, agreement.right_sizes[agreement.right], len(agreement.left_sizes))
+        means = np.divide(sums, rows, out=np.full(len(rows), np.nan), where=rows > 0)
+        return np.asarray(means[ours], np.float64)
+
+    def _count_disclosed(self, k: int) -> int:
+        """Count the rows of which position tells something that fewer than k share."""
+        earlier, release = self.joined.entries
+        both = min(earlier.rows, release.rows)
+        met = np.empty((both, len(self.joined.columns)), np.int64)
+        agrees = earlier.values[:both] == release.values[:both]
+        for column, vocabulary in enumerate(self.joined.vocabularies):
+            pairs = np.column_stack([earlier.labels[:both, column], release.labels[:both, column]])
+            distinct, places = np.unique(pairs, axis=0, return_inverse=True)
+            codes = np.array([vocabulary.meet(one, other) for one, other in distinct.tolist()], np.int64)
+            met[:, column] = codes[places.ravel()]
+            agrees &= met[:, column] != DISJOINT
+        tuples = number_combinations(list(met[agrees].T), int(agrees.sum()))
+        narrower = (met[agrees] != release.labels[:both][agrees]).any(axis=1)
+        sizes = np.bincount(tuples)
+        return int((narrower & (sizes[tuples] < k)).sum()) if len(tuples) else 0
+
+
+def _by_size(values: tuple[str | None, ...]) -> IntArray:
+    """Return the rank of each value: by number if all are numbers, else by text; a missing one last."""
+    numbers = [None if value is None else read_number(value) for value in values]
+    if any(number is None and value is not None for number, value in zip(numbers, values, strict=True)):
+        return np.arange(len(values))
+    order = sorted(range(len(values)), key=lambda code: (numbers[code] is None, numbers[code] or 0))
+    ranks = np.empty(len(values), np.int64)
+    ranks[order] = np.arange(len(values))
+    return ranks
+
+
+def _signal(name: str, chance: Chance, significance: float) -> Signal:
+    if name == "position":
+        what = f"{int(chance.found):,} positions agree where random order gives {chance.expected:,.1f}"
+    elif name == "source":
+        what = f"positions correlate with those of the earlier rows that fit ({chance.found:+.2f})"
+    else:
+        what = f"neighbouring rows are alike in {name} ({chance.found:+.2f})"
+    names = {"position": "position", "source": "correlation"}
+    return Signal(
+        names.get(name, f"neighbours in {name}"),
+        what,
+        chance.found,
+        chance.expected,
+        chance.chance,
+        chance.chance < significance,
+    )
+
+
+def _seldom(chance: float) -> str:
+    """Say how seldom something comes by chance.
+
+    >>> _seldom(0.002), _seldom(1e-20)
+    ('once in 500 tables', 'less than once in a million tables')
+    """
+    return f"once in {1 / chance:,.0f} tables" if chance >= 1e-6 else "less than once in a million tables"

@@ -6,21 +6,95 @@ says what those that are left have in common. The rest of this module finds out 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from indistinct.attacks.labels.label_tree import Label, Labels, LabelTree
+from indistinct.attacks.labels import Label, Labels, LabelTree
 from indistinct.attacks.sharpening.downcoding_report import Bound, Kind
-from indistinct.attacks.sharpening.released_groups import ReleasedGroups
+from indistinct.engine import Rows
 from indistinct.errors import PolicyError
+from indistinct.policy import Policy
 from indistinct.recoding.label_texts import read_label
+from indistinct.release.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 
 LOWEST_LABELS, MINIMAL, MINIMAL_ROWS = 1, 2, 3
 """How much is assumed about a local release, each with those before it; 0 is nothing."""
 
 NOTHING: frozenset[Label] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedGroups:
+    """The groups of a released table, and what its manifest says, as far as there is one."""
+
+    columns: tuple[str, ...]
+    groups: tuple[Labels, ...]
+    """The cells of each group in the quasi columns; no two are the same."""
+    sizes: tuple[int, ...]
+    suppressed: int | None = None
+    is_local: bool | None = None
+    """Groups have labels of their own; None if the release does not say."""
+    levels: Mapping[str, int] | None = None
+    """The level of each column of a full-domain release, if it says so."""
+    algorithm: str | None = None
+    options: Mapping[str, Any] | None = None
+    """Those of the algorithm that are not the usual ones, if the release says so."""
+    is_proven: bool = True
+    is_of_policy: bool = True
+    """The release was made for this policy, as far as it says."""
+
+    @property
+    def rows(self) -> int:
+        """The number of released rows."""
+        return sum(self.sizes)
+
+    @classmethod
+    def read(cls, released: ReleasedTables, policy: Policy) -> ReleasedGroups:
+        """Read a release of one table."""
+        with released.only_rows() as rows:
+            found = _count_groups(rows, policy)
+        said = released.said
+        if not said:
+            return found
+        return replace(
+            found,
+            suppressed=said.get("suppressed", found.suppressed),
+            is_local=said.get("node") is None,
+            levels=said.get("node"),
+            algorithm=said.get("algorithm"),
+            options=said.get("options"),
+            is_proven=_is_as_promised(said),
+            is_of_policy=released.is_of(policy),
+        )
+
+
+def _is_as_promised(said: Mapping[str, Any]) -> bool:
+    """Return whether an algorithm came to its own end, on the whole table, so that its answer is what it promises."""
+    was_in_fragments = said.get("node") is None and "bottom" in said
+    return said.get("is_proven") is not False and not said.get("is_cut_short") and not was_in_fragments
+
+
+def _count_groups(rows: Rows, policy: Policy) -> ReleasedGroups:
+    """Count the groups of a released table; rows that were suppressed and left blank are none."""
+    absent = [name for name in policy.quasi if name not in rows.columns()]
+    if absent:
+        raise PolicyError([f"columns.{name}: the release has no such column" for name in absent])
+    sizes = _sizes(rows, policy)
+    blank = sizes.pop((None,) * len(policy.quasi), 0) if policy.suppressed_rows == "blank" else 0
+    groups = sorted(sizes, key=lambda labels: [(label is None, label or "") for label in labels])
+    return ReleasedGroups(policy.quasi, tuple(groups), tuple(sizes[group] for group in groups), blank or None)
+
+
+def _sizes(rows: Rows, policy: Policy) -> dict[Labels, int]:
+    """Return each combination of released quasi cells with the number of its rows."""
+    with rows.encode(policy.quasi) as encoded:
+        values, found = encoded.values, encoded.count_by(policy.quasi)
+    cells = (
+        map(values[name].__getitem__, codes.tolist()) for name, codes in zip(policy.quasi, found.codes, strict=True)
+    )
+    return dict(zip(zip(*cells, strict=True), found.counts.tolist(), strict=True))
 
 
 class Limits(NamedTuple):
@@ -41,7 +115,7 @@ class Split(NamedTuple):
     """It is a range or a set; these are the values that it names, because they occur."""
 
 
-class Cell(NamedTuple):
+class GeneralizedLabel(NamedTuple):
     """A generalized label of a group; it stands for the cells of all its rows."""
 
     column: int
@@ -151,12 +225,12 @@ class Knowledge:
             raise PolicyError(mistakes)
         return cls(released, trees, splits, is_local, k)
 
-    def cells(self, column: int) -> Iterator[Cell]:
+    def cells(self, column: int) -> Iterator[GeneralizedLabel]:
         """Return the generalized labels of a column, group by group."""
         splits = self.splits[column]
         for group, (labels, rows) in enumerate(zip(self.released.groups, self.released.sizes, strict=True)):
             if (split := splits[labels[column]]) is not None:
-                yield Cell(column, group, rows, labels[column], split)
+                yield GeneralizedLabel(column, group, rows, labels[column], split)
 
     def deduce(self, strength: int, standing_out: int) -> Iterator[Deduced | None]:
         """Return everything that follows; None for each label that contradicts what is assumed.
@@ -188,7 +262,7 @@ class Knowledge:
                 needed -= 1
             yield from self._conclusions(cell, found, needed, excluded)
 
-    def _local_limits(self, cell: Cell, parts: int | None, strength: int) -> Limits | None:
+    def _local_limits(self, cell: GeneralizedLabel, parts: int | None, strength: int) -> Limits | None:
         """Bound the rows under each of the lower labels that are possible in a group of a local release."""
         if not cell.split.is_cover:
             return limits(
@@ -241,7 +315,7 @@ class Knowledge:
             yield Deduced("somewhere", column, None, standing_out, (), self.k - 1, strength)
 
     def _conclusions(
-        self, cell: Cell, found: Limits, strength: int, excluded: frozenset[Label] = NOTHING
+        self, cell: GeneralizedLabel, found: Limits, strength: int, excluded: frozenset[Label] = NOTHING
     ) -> Iterator[Deduced]:
         """Say what limits mean for the labels below a label, if they mean anything."""
         level = cell.split.level - 1
@@ -255,7 +329,7 @@ class Knowledge:
                     bounds.append(Bound(narrowed, found.least, found.most))
         yield from self.conclude(cell, bounds, found.crowd, strength)
 
-    def conclude(self, cell: Cell, bounds: Sequence[Bound], crowd: int, strength: int) -> Iterator[Deduced]:
+    def conclude(self, cell: GeneralizedLabel, bounds: Sequence[Bound], crowd: int, strength: int) -> Iterator[Deduced]:
         """Say what is known of the labels below a label, if it says anything."""
         occurring = [bound for bound in bounds if bound.least]
         crowd = min([crowd, *(bound.most for bound in occurring)])
@@ -278,15 +352,15 @@ class Knowledge:
             return
         yield Deduced(kind, cell.column, cell.group, cell.rows, tuple(bounds), crowd, strength)
 
-    def limits_of(self, cell: Cell, strength: int) -> Limits | None:
+    def limits_of(self, cell: GeneralizedLabel, strength: int) -> Limits | None:
         """Bound the rows under each label below a label of a local release, as far as follows from it alone."""
         return self._local_limits(cell, self._number_of_possible(cell), strength)
 
-    def narrow(self, cell: Cell, lower: Label) -> Label:
+    def narrow(self, cell: GeneralizedLabel, lower: Label) -> Label:
         """Return the lowest label that stands for the same values as a label below another."""
         return self._lowest_label(cell.column, cell.split.level - 1, lower, NOTHING)
 
-    def _number_of_possible(self, cell: Cell, excluded: frozenset[Label] = NOTHING) -> int | None:
+    def _number_of_possible(self, cell: GeneralizedLabel, excluded: frozenset[Label] = NOTHING) -> int | None:
         """Return how many labels below a label are possible; None where they cannot be listed."""
         labels, level = cell.split.labels, cell.split.level - 1
         if labels is None or not excluded:

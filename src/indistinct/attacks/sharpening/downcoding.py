@@ -11,21 +11,28 @@ Source: Cohen, Attacks on Deidentification's Defenses, USENIX Security 2022, for
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from indistinct.attacks.people_notes import people_notes
-from indistinct.attacks.sharpening.downcoding_report import KINDS, ColumnExposure, DowncodingReport, Finding
+from indistinct.attacks.attack import Attack, most_option, option
+from indistinct.attacks.labels import LabelTree
+from indistinct.attacks.sharpening.deduction import Deduced, Knowledge, ReleasedGroups
+from indistinct.attacks.sharpening.downcoding_report import KINDS, ColumnExposure, DowncodingReport, SharpenedGroup
+from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.errors import PolicyError
+from indistinct.policy import Policy
+from indistinct.policy.algorithms import declared_by
+from indistinct.privacy import KAnonymity
 from indistinct.showing.words import counted
 
-if TYPE_CHECKING:
-    import os
-
-    from indistinct.attacks.sharpening.deduction import Deduced, Knowledge
-    from indistinct.attacks.sharpening.released_groups import ReleasedGroups
-    from indistinct.policy import Policy
+RecodingKind = Literal["full-domain", "local"]
+KNOWN = ("the release", "the policy: its hierarchies, k and algorithm")
+MEANING = (
+    "every group still has its k rows, and no row is told whose it is; but who knows the hierarchies, and that labels "
+    "are as low as they can be, can tell that some rows of a group lie in one part of a label and some in another: the "
+    "crowd that hides a person may then be smaller than k"
+)
 
 ASSUMPTIONS = {
     "lowest-labels": "every group carries the lowest labels that cover its rows",
@@ -38,12 +45,62 @@ MINIMAL_TABLE = "no column could have been released one level lower"
 """What "minimal" says about a full-domain release, of which nothing else can be assumed."""
 
 
+RECODING_HELP = "What a table without a manifest is: full-domain or local. Else found out."
+
+
+def assume_option(help: str) -> Any:
+    """Return the field that says what an algorithm is believed to promise; on the command line it may be nothing."""
+
+    def read(typed: Iterable[str]) -> list[str]:
+        return [name for name in typed if name != "nothing"]
+
+    return option(None, f"What the release is believed to promise: {help}", is_several=True, read=read)
+
+
+def check_sharpening(assume: Collection[str] | None, known: Collection[str], recoding: str | None) -> None:
+    """Refuse assumptions that an attack does not know, and kinds of recoding that there are not."""
+    if isinstance(assume, str) or not set(assume or ()) <= set(known):
+        raise PolicyError(f"assume: must be some of {', '.join(known)}, got {assume!r}")
+    if recoding not in (None, "full-domain", "local"):
+        raise PolicyError(f"recoding: must be 'full-domain' or 'local', got {recoding!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Downcoding(Attack):
+    """Show which generalized cells somebody can sharpen who sees the release and its policy only.
+
+    A label that is no higher than it must be tells about the values below it.
+    """
+
+    name: ClassVar[str] = "downcoding"
+    title: ClassVar[str] = "Sharpening labels of the release alone"
+    meaning: ClassVar[str] = MEANING
+    held: ClassVar[tuple[str, ...]] = KNOWN
+
+    assume: Collection[str] | None = assume_option(
+        "lowest-labels, minimal, minimal-rows, or nothing. Else what its algorithm promises."
+    )
+    recoding: str | None = option(None, RECODING_HELP)
+    suppressed: int | None = option(
+        None, "How many rows were suppressed, if there is no manifest that says so.", int, least=0
+    )
+    most: int = most_option()
+
+    def __post_init__(self) -> None:
+        check_sharpening(self.assume, ASSUMPTIONS, self.recoding)
+
+    def attack(self, target: Target) -> DowncodingReport:
+        """Conclude what follows about each label of each group by itself."""
+        looked = look_at(target, self.assume, self.recoding, self.suppressed)
+        return DowncodingReport(**report_facts(looked, looked.deduced, looked.assumed, self.most, looked.notes))
+
+
 def downcoding(
     release: Any,
-    policy: Policy | str | os.PathLike[str],
+    policy: OnePolicy,
     *,
     assume: Collection[str] | None = None,
-    recoding: Literal["full-domain", "local"] | None = None,
+    recoding: RecodingKind | None = None,
     suppressed: int | None = None,
     most: int = 20,
     **reading: Any,
@@ -68,13 +125,7 @@ def downcoding(
     >>> [bound for finding in report.findings for bound in finding.bounds if bound.label != "nurse"]
     [Bound(label='clerk', least=1, most=2), Bound(label='judge', least=1, most=2)]
     """
-    from indistinct.policy.load import load_policy
-
-    policy = load_policy(policy, to="attack")
-    if isinstance(assume, str) or not set(assume or ()) <= set(ASSUMPTIONS):
-        raise PolicyError(f"assume: must be some of {', '.join(ASSUMPTIONS)}, got {assume!r}")
-    looked = look_at(release, policy, assume, recoding, suppressed, **reading)
-    return DowncodingReport(**report_facts(looked, looked.deduced, looked.assumed, most, looked.notes))
+    return Downcoding(assume, recoding, suppressed, most).attack(Downcoding.target_of(release, policy, **reading))
 
 
 class Looked(NamedTuple):
@@ -90,21 +141,10 @@ class Looked(NamedTuple):
 
 
 def look_at(
-    release: Any,
-    policy: Policy,
-    assume: Collection[str] | None,
-    recoding: Literal["full-domain", "local"] | None = None,
-    suppressed: int | None = None,
-    **reading: Any,
+    target: Target, assume: Collection[str] | None, recoding: str | None, suppressed: int | None = None
 ) -> Looked:
     """Read a release, and conclude what follows about each label of each group by itself."""
-    from indistinct.attacks.labels.label_tree import LabelTree
-    from indistinct.attacks.sharpening.deduction import Knowledge
-    from indistinct.attacks.sharpening.released_groups import ReleasedGroups
-
-    if recoding not in (None, "full-domain", "local"):
-        raise PolicyError(f"recoding: must be 'full-domain' or 'local', got {recoding!r}")
-    released = ReleasedGroups.read(release, policy, **reading)
+    policy, released = target.policy, ReleasedGroups.read(target.release, target.policy)
     if suppressed is not None:
         released = replace(released, suppressed=suppressed)
     if recoding is not None:
@@ -132,8 +172,6 @@ def look_at(
 
 def _promises(released: ReleasedGroups, policy: Policy) -> Collection[str]:
     """Return what the algorithm of a release promises; that it is minimal, if nothing else is known."""
-    from indistinct.policy.algorithms import declared_by
-
     if policy.models_of_groups != tuple(policy.privacy):
         return ()  # where few columns are known, a label may be higher than its own rows ask for
     algorithm = declared_by(released.algorithm, policy, released.options)
@@ -144,8 +182,6 @@ def _promises(released: ReleasedGroups, policy: Policy) -> Collection[str]:
 
 def why_not_minimal(known: Knowledge, policy: Policy) -> str | None:
     """Say why minimality would tell nothing about k and the hierarchies, if that is so."""
-    from indistinct.privacy import KAnonymity
-
     if policy.person_columns:
         return "people were counted, and the release tells only rows"
     for columns, model in policy.judged_sets():
@@ -168,8 +204,6 @@ def _standing_out(released: ReleasedGroups, policy: Policy) -> int:
 
     Suppressed rows would stand out there, too, and all together would be more than the policy allows.
     """
-    from indistinct.policy.algorithms import declared_by
-
     algorithm = declared_by(released.algorithm, policy, released.options)
     if released.suppressed is None or (algorithm is not None and not algorithm.suppresses):
         return 1  # minimal among the releases without suppressed rows, whatever the policy allows
@@ -218,7 +252,7 @@ def report_facts(
         "smallest_crowd": min([*released.sizes, *(one.crowd for one in deduced if one.group is not None)], default=0),
         "kinds": {kind: counts[kind] for kind in severity if counts[kind]},
         "findings": tuple(
-            Finding(
+            SharpenedGroup(
                 one.kind,
                 released.columns[one.column],
                 None if one.group is None else dict(zip(released.columns, released.groups[one.group], strict=True)),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
 
+from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity
+from indistinct.attacks.labels import Label
 from indistinct.showing.words import cells_in_words, counted
 
-Label = str | None
 Kind = Literal["certain", "counted", "named", "present", "crowd", "absent", "somewhere"]
 
 KINDS: dict[Kind, str] = {
@@ -48,8 +49,10 @@ class Bound(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SharpenedGroup:
     """What follows about one column of a group; of the whole table, if there is no group."""
+
+    also: ClassVar[tuple[str, ...]] = ("sentence",)
 
     kind: Kind
     column: str
@@ -93,18 +96,6 @@ class Finding:
             parts.append(f"none has {self.column} {_join_parts(absent, 'or')}")
         return "; ".join(parts)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the finding as JSON takes it."""
-        return {
-            "kind": self.kind,
-            "column": self.column,
-            "group": self.group,
-            "rows": self.rows,
-            "bounds": [bound._asdict() for bound in self.bounds],
-            "crowd": self.crowd,
-            "sentence": self.sentence,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class ColumnExposure:
@@ -120,15 +111,13 @@ class ColumnExposure:
 
 
 @dataclass(frozen=True, slots=True)
-class DowncodingReport:
+class DowncodingReport(AttackReport):
     """What follows from a release alone: counts, released labels, and labels of the policy's hierarchies."""
 
-    name: ClassVar[str] = "downcoding"
-    """What the attack is called."""
-    advice: ClassVar[tuple[str, ...]] = ADVICE
-    """What to do where something was found."""
+    attack: ClassVar[str] = "downcoding"
+    also: ClassVar[tuple[str, ...]] = ("generalized_cells", "sharpened_cells")
+    usual_advice: ClassVar[tuple[str, ...]] = ADVICE
     scope: ClassVar[str] = SCOPE
-    """What was looked for, and what was not."""
 
     k: int
     rows: int
@@ -141,13 +130,13 @@ class DowncodingReport:
     """The fewest rows of one group that are known to share a released or a lower label, which need not be known."""
     kinds: dict[Kind, int]
     """How many findings there are of each kind, worst first."""
-    findings: tuple[Finding, ...]
+    findings: tuple[SharpenedGroup, ...]
     """The worst ones, worst first; no more than were asked for."""
     notes: tuple[str, ...]
 
     @property
     def generalized_cells(self) -> int:
-        """ReleasedGroups cells that carry a label above the values."""
+        """Released cells that carry a label above the values."""
         return sum(column.generalized_cells for column in self.columns)
 
     @property
@@ -168,32 +157,39 @@ class DowncodingReport:
             f"{counted(self.smallest_crowd, 'row')}, where k is {self.k}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON takes it."""
+    @property
+    def severity(self) -> Severity:
+        """Something, if lower labels are known or a crowd is smaller than k."""
+        is_some = bool(self.kinds) and (self.sharpened_cells > 0 or self.smallest_crowd < self.k)
+        return "something" if is_some else "nothing"
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """How many cells can be sharpened."""
         return {
+            "generalized cells": self.generalized_cells,
+            "cells whose lower label is known": self.sharpened_cells,
+            "smallest crowd that follows": self.smallest_crowd,
             "k": self.k,
-            "rows": self.rows,
-            "groups": self.groups,
-            "recoding": self.recoding,
-            "assumed": self.assumed,
-            "generalized_cells": self.generalized_cells,
-            "sharpened_cells": self.sharpened_cells,
-            "smallest_crowd": self.smallest_crowd,
-            "columns": [asdict(column) for column in self.columns],
-            "kinds": self.kinds,
-            "findings": [finding.to_dict() for finding in self.findings],
-            "notes": list(self.notes),
         }
 
-    def __str__(self) -> str:
-        lines = [f"{self.name}: {self.summary}"]
-        lines += [f"assumed: {meaning}" for meaning in self.assumed.values()] or ["assumed: nothing"]
-        lines += [f"note: {note}" for note in self.notes]
-        if self.kinds:
-            lines += ["", *(f"{number:>7,}  {KINDS[kind]}" for kind, number in self.kinds.items())]
-            lines += ["", "worst first:", *(f"  - {finding.sentence}" for finding in self.findings)]
-            lines += ["", "what to do:", *(f"  - {advice}" for advice in ADVICE)]
-        return "\n".join([*lines, "", self.scope])
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is assumed of the algorithm."""
+        return tuple(self.assumed.values())
+
+    def tables(self) -> list[ReportTable]:
+        """Return the numbers of each column that has generalized cells, and how often each kind of finding was made."""
+        size = f"{counted(self.rows, 'row')} in {counted(self.groups, 'group')}"
+        title = f"{self.attack.capitalize()}: {size}, {self.recoding}"
+        heads = ("column", "generalized cells", "sharpened", "groups", "with crowds below k")
+        columns = [
+            (one.column, one.generalized_cells, one.sharpened_cells, one.generalized_groups, one.groups_with_crowds)
+            for one in self.columns
+        ]
+        kinds = [(kind, KINDS[kind], number) for kind, number in self.kinds.items()]
+        found = [ReportTable("Findings, worst first", ("kind", "what it says", "findings"), kinds, words=2)]
+        return [ReportTable(title, heads, columns), *(found if kinds else [])]
 
 
 def _show_label(label: Label) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from indistinct.attacks.labels.label_tree import Label, LabelTree
+from indistinct.attacks.labels import Label, LabelTree
 from indistinct.attacks.sharpening.deduction import LOWEST_LABELS, MINIMAL_ROWS, Knowledge, Split
 from indistinct.counting import IntArray
 from indistinct.privacy.model import BoolArray
@@ -27,7 +27,7 @@ MOST_IN_ALL = 500_000
 """Boxes of so many tuples in all are looked at, the smallest first."""
 
 
-class Box(NamedTuple):
+class PossibleTuples(NamedTuple):
     """The tuples that can be behind a group, and where they lie below its generalized labels."""
 
     group: int
@@ -59,7 +59,7 @@ class PossibleRows:
     """The boxes of a local release, and what limits the rows of their tuples."""
 
     known: Knowledge
-    boxes: tuple[Box, ...]
+    boxes: tuple[PossibleTuples, ...]
     strength: int
     extra: Extra
     released: frozenset[int]
@@ -91,7 +91,7 @@ class PossibleRows:
             tuples, parts = coder.product(listed)
             if any(is_generalized):
                 own = {column: parts[column] for column, is_own in enumerate(is_generalized) if is_own}
-                boxes.append(Box(group, rows, tuples, own))
+                boxes.append(PossibleTuples(group, rows, tuples, own))
             else:
                 released.add(int(tuples[0]))
         block_of = [tuple(known.released.groups[box.group][column] for column in sorted(fixed)) for box in boxes]
@@ -119,7 +119,7 @@ class PossibleRows:
             held.append(own)
         return tuple(held)
 
-    def _takes_all_below(self, box: Box) -> bool:
+    def _takes_all_below(self, box: PossibleTuples) -> bool:
         """Return whether rows that fit a group with lower labels are all in that one.
 
         Who is minimal row by row would have moved a row there, if k were left. Who goes node by node had taken it
@@ -220,7 +220,7 @@ class PossibleRows:
         splits = [splits[label] for splits, label in zip(self.known.splits, labels, strict=True)]
         return np.array([0 if split is None else split.level for split in splits], np.int64)
 
-    def most_in_part(self, box: Box) -> int:
+    def most_in_part(self, box: PossibleTuples) -> int:
         """Return how many rows of a group can lie under one of the labels below a label of it."""
         if self.strength >= MINIMAL_ROWS and box.rows >= 2 * self.known.k:
             return self.known.k - 1

@@ -14,19 +14,31 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
-from indistinct.attacks.sharpening.downcoding import ASSUMPTIONS, look_at, report_facts, why_not_minimal
-from indistinct.attacks.sharpening.refinement_report import RefinementReport
-from indistinct.errors import PolicyError
+from indistinct.attacks.attack import Attack, most_option, option
+from indistinct.attacks.sharpening.deduction import MINIMAL_ROWS, Deduced
+from indistinct.attacks.sharpening.downcoding import (
+    ASSUMPTIONS,
+    KNOWN,
+    MEANING,
+    RECODING_HELP,
+    Looked,
+    RecodingKind,
+    assume_option,
+    check_sharpening,
+    look_at,
+    report_facts,
+    why_not_minimal,
+)
+from indistinct.attacks.sharpening.downcoding_report import DowncodingReport
+from indistinct.attacks.sharpening.possible_rows import Extra, PossibleRows
+from indistinct.attacks.sharpening.row_programs import ImpossibleRows, Refiner
+from indistinct.attacks.target import OnePolicy, Target
+from indistinct.hierarchy import Listed
+from indistinct.policy import Policy
 from indistinct.showing.words import counted
-
-if TYPE_CHECKING:
-    import os
-
-    from indistinct.attacks.sharpening.deduction import Deduced
-    from indistinct.attacks.sharpening.downcoding import Looked
-    from indistinct.policy import Policy
 
 TOGETHER = {
     "whole-tuples": "k equal rows or more were never all generalized",
@@ -35,12 +47,90 @@ TOGETHER = {
 """What can be assumed of all groups of a local release together, beside what is assumed of each."""
 
 
+SCOPE = (
+    "This is what follows for certain from the released cells, the hierarchies and what is assumed of the groups, "
+    "each and all together. Not shown is what is merely likely, and what follows from the rules by which an algorithm "
+    "breaks ties: that nothing is found does not prove that nothing can be found."
+)
+
+
+LIMIT_AMONG_ALL = 20.0
+"""Seconds that it may take where all attacks are run."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefinementReport(DowncodingReport):
+    """What follows from all groups of a release together."""
+
+    attack: ClassVar[str] = "refinement"
+    scope: ClassVar[str] = SCOPE
+
+    programs: int
+    """The integer and linear programs that were solved; none where what is assumed speaks of each group only."""
+    unsolved: int
+    """Generalized labels of groups that were not looked at, since time was up."""
+
+    @property
+    def why_left_out(self) -> str | None:
+        """Why it says nothing beside downcoding."""
+        return None if self.programs else "all groups together tell no more than each by itself, which downcoding shows"
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement(Attack):
+    """Show which generalized cells all groups of a local release together sharpen.
+
+    Integer and linear programs bound how many rows lie under each lower label.
+    """
+
+    name: ClassVar[str] = "refinement"
+    title: ClassVar[str] = "Sharpening labels by all groups together"
+    meaning: ClassVar[str] = MEANING
+    held: ClassVar[tuple[str, ...]] = KNOWN
+
+    assume: Collection[str] | None = assume_option(
+        "what downcoding knows, and whole-tuples or node-by-node of all groups together, or nothing. Else what its "
+        "algorithm promises."
+    )
+    recoding: str | None = option(None, RECODING_HELP)
+    time_limit: float | None = option(60.0, "Seconds to look for; what was found by then is true.", float, least=0)
+    most: int = most_option()
+
+    def __post_init__(self) -> None:
+        check_sharpening(self.assume, {**ASSUMPTIONS, **TOGETHER}, self.recoding)
+
+    @classmethod
+    def of_all(cls, most: int) -> Refinement:
+        """Return the attack with less time than by itself."""
+        return cls(time_limit=LIMIT_AMONG_ALL, most=most)
+
+    def attack(self, target: Target) -> RefinementReport:
+        """Conclude what follows from all groups together, as long as there is time."""
+        looked = look_at(target, self.assume, self.recoding)
+        notes, wanted = list(looked.notes), {name for name in TOGETHER if name in looked.promised}
+        if wanted and (reason := _why_not_together(looked, target.policy)):
+            notes.append(f"nothing is assumed of all groups together: {reason}")
+            wanted = set()
+        ends_at = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        found = _refine(looked, wanted, target.policy, ends_at) if looked.known.is_local else Refined(looked.deduced)
+        if found is None:
+            notes.append("the groups contradict what was assumed of them together, so nothing is concluded from that")
+            wanted, found = set(), Refined(looked.deduced)
+        if found.unlisted and (wanted or found.programs):
+            notes.append(f"{counted(found.unlisted, 'group')} with too many possible tuples looked at alone")
+        if found.unsolved:
+            notes.append(f"time was up before {counted(found.unsolved, 'generalized label')} could be looked at")
+        assumed = looked.assumed | {name: TOGETHER[name] for name in sorted(wanted)}
+        facts = report_facts(looked, found.deduced, assumed, self.most, notes)
+        return RefinementReport(**facts, programs=found.programs, unsolved=found.unsolved)
+
+
 def refinement(
     release: Any,
-    policy: Policy | str | os.PathLike[str],
+    policy: OnePolicy,
     *,
     assume: Collection[str] | None = None,
-    recoding: Literal["full-domain", "local"] | None = None,
+    recoding: RecodingKind | None = None,
     time_limit: float | None = 60.0,
     most: int = 20,
     **reading: Any,
@@ -61,29 +151,7 @@ def refinement(
     >>> report.sharpened_cells, report.findings[0].bounds
     (6, (Bound(label='clerk', least=2, most=2), Bound(label='judge', least=2, most=2)))
     """
-    from indistinct.policy.load import load_policy
-
-    policy = load_policy(policy, to="attack")
-    names = {**ASSUMPTIONS, **TOGETHER}
-    if isinstance(assume, str) or not set(assume or ()) <= set(names):
-        raise PolicyError(f"assume: must be some of {', '.join(names)}, got {assume!r}")
-    looked = look_at(release, policy, assume, recoding, **reading)
-    notes, wanted = list(looked.notes), {name for name in TOGETHER if name in looked.promised}
-    if wanted and (reason := _why_not_together(looked, policy)):
-        notes.append(f"nothing is assumed of all groups together: {reason}")
-        wanted = set()
-    ends_at = math.inf if time_limit is None else time.monotonic() + time_limit
-    found = _refine(looked, wanted, policy, ends_at) if looked.known.is_local else Refined(looked.deduced)
-    if found is None:
-        notes.append("the groups contradict what was assumed of them together, so nothing is concluded from that")
-        wanted, found = set(), Refined(looked.deduced)
-    if found.unlisted and (wanted or found.programs):
-        notes.append(f"{counted(found.unlisted, 'group')} with too many possible tuples looked at by themselves only")
-    if found.unsolved:
-        notes.append(f"time was up before {counted(found.unsolved, 'generalized label')} could be looked at")
-    assumed = looked.assumed | {name: TOGETHER[name] for name in sorted(wanted)}
-    facts = report_facts(looked, found.deduced, assumed, most, notes)
-    return RefinementReport(**facts, programs=found.programs, unsolved=found.unsolved)
+    return Refinement(assume, recoding, time_limit, most).attack(Refinement.target_of(release, policy, **reading))
 
 
 class Refined(NamedTuple):
@@ -108,8 +176,6 @@ def _why_not_together(looked: Looked, policy: Policy) -> str | None:
 
 def _fixed_columns(looked: Looked, policy: Policy) -> list[int]:
     """Return the columns that need not have one label above all values, so that no group may reach across."""
-    from indistinct.hierarchy import Listed
-
     fixed = []
     for place, name in enumerate(looked.known.released.columns):
         column = policy.columns[name]
@@ -122,16 +188,11 @@ def _fixed_columns(looked: Looked, policy: Policy) -> list[int]:
 
 def _refine(looked: Looked, wanted: Collection[str], policy: Policy, ends_at: float) -> Refined | None:
     """Return what follows from all groups together; None if no table can be behind them."""
-    from indistinct.attacks.sharpening.deduction import MINIMAL_ROWS
-    from indistinct.attacks.sharpening.possible_rows import Extra, PossibleRows
-    from indistinct.attacks.sharpening.refiner import Refiner
-    from indistinct.attacks.sharpening.row_programs import ImpossibleRows
-
     if not wanted and looked.strength < MINIMAL_ROWS:
         return Refined(looked.deduced)
     extra = Extra("whole-tuples" in wanted, "node-by-node" in wanted)
     possible = PossibleRows.of(looked.known, looked.strength, extra, _fixed_columns(looked, policy))
-    refiner = Refiner(looked, possible, len(looked.assumed) + len(wanted) + 1)
+    refiner = Refiner(possible, len(looked.assumed) + len(wanted) + 1)
     better: dict[tuple[int, int | None], list[Deduced]] = {}
     unsolved = 0
     try:

@@ -10,13 +10,14 @@ Source: Chhillar et al., Exposing privacy risks in anonymizing clinical data, ar
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from indistinct.attacks.sharpening.deduction import MINIMAL
+from indistinct.attacks.sharpening.deduction import MINIMAL, Deduced
+from indistinct.attacks.sharpening.downcoding_report import Bound
 from indistinct.attacks.sharpening.possible_rows import PossibleRows
 from indistinct.counting import IntArray
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 MOST_INTEGERS = 400
 """A program with more variables is relaxed."""
 TOLERANCE = 1e-6
+MOST_TOGETHER = 4_000
+"""The most numbers of rows in one program; what does not fit is left out, which is safe."""
 
 
 class ImpossibleRows(Exception):
@@ -50,7 +53,7 @@ class RowProgram:
         rooms = [self.possible.room[number] for number in self.numbers]
         starts = np.cumsum([0, *map(len, rooms)])
         self._first = dict(zip(self.numbers, starts.tolist(), strict=False))
-        rows = _Rows()
+        rows = _ProgramRows()
         for number in self.numbers:
             places = self._first[number] + np.arange(len(boxes[number].tuples))
             rows.add(places, boxes[number].rows, boxes[number].rows)
@@ -72,7 +75,7 @@ class RowProgram:
         self._solver = solver
         self._is_whole = is_whole
 
-    def _add_parts(self, rows: _Rows, first_switch: int) -> int:
+    def _add_parts(self, rows: _ProgramRows, first_switch: int) -> int:
         """Say how many rows can lie under the labels one level lower, and give the number of switches for that."""
         switches, k = 0, self.possible.known.k
         for number in self.numbers:
@@ -120,7 +123,7 @@ class RowProgram:
         return float(info.mip_dual_bound if self._is_whole else info.objective_function_value)
 
 
-class _Rows:
+class _ProgramRows:
     """The rows of a program as they are collected."""
 
     def __init__(self) -> None:
@@ -130,7 +133,7 @@ class _Rows:
         self._values: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
 
     def add(self, places: IntArray, lower: float, upper: float, last: float = 1.0) -> None:
-        """Say that the variables at these places add up to something in between; the last one counts so much."""
+        """Say between what the variables at these places add up; ``last`` is the factor of the last one."""
         values = np.ones(len(places))
         if len(values):
             values[-1] = last
@@ -152,3 +155,94 @@ class _Rows:
             np.concatenate(self._places),
             np.concatenate(self._values),
         )
+
+
+class Refiner:
+    """Asks programs about the cells of a release."""
+
+    def __init__(self, possible: PossibleRows, strength: int) -> None:
+        self._possible, self._strength = possible, strength
+        self._programs: dict[tuple[int, ...], RowProgram] = {}
+        self._components = dict(_components(possible))
+        cells = (cell for column in range(len(possible.known.splits)) for cell in possible.known.cells(column))
+        self._cells = {(cell.column, cell.group): cell for cell in cells}
+
+    @property
+    def programs(self) -> int:
+        """How many programs were solved."""
+        return sum(program.solved for program in self._programs.values())
+
+    def tells(self, number: int) -> bool:
+        """Return whether what is known of tuples can say more of a box than what is known of its labels."""
+        if self._is_small(number):
+            return True
+        possible, box = self._possible, self._possible.boxes[number]
+        room = possible.room[number]
+        forced = sum(possible.boxes[other].rows for other in possible.needed_by(number))
+        for part_of in box.parts.values():
+            inside = np.bincount(part_of, room)
+            if (room.sum() - inside - forced < box.rows).any() or (inside <= forced).any():
+                return True  # rows may have to lie under a label, or may find no room there
+        return False
+
+    def look(self, number: int, column: int) -> list[Deduced] | None:
+        """Return what follows about one column of a box, if it is more than follows from its label alone."""
+        known, box = self._possible.known, self._possible.boxes[number]
+        cell = self._cells[column, box.group]
+        alone = known.limits_of(cell, self._possible.strength)
+        labels = cell.split.labels
+        if alone is None or labels is None:
+            return None
+        bounds, is_better = [], False
+        for part, label in enumerate(labels):
+            least, most = self._program(number).bounds(number, column, part)
+            least, most = max(least, alone.least), min(most, alone.most)
+            is_better |= least > alone.least or most == 0 < alone.most
+            if least:
+                bounds.append(Bound(known.narrow(cell, label), least, most))
+            elif not most:
+                bounds.append(Bound(label, 0, 0))
+        return list(known.conclude(cell, bounds, alone.crowd, self._strength)) if is_better else None
+
+    def _is_small(self, number: int) -> bool:
+        return self._size(self._components[number]) <= MOST_INTEGERS // 2
+
+    def _size(self, numbers: Collection[int]) -> int:
+        return sum(len(self._possible.boxes[number].tuples) for number in numbers)
+
+    def _program(self, number: int) -> RowProgram:
+        """Return the program of a box: of all that share tuples with it, or of those that need them most."""
+        numbers = self._components[number] if self._is_small(number) else self._closest(number)
+        if numbers not in self._programs:
+            self._programs[numbers] = RowProgram(self._possible, numbers)
+        return self._programs[numbers]
+
+    def _closest(self, number: int) -> tuple[int, ...]:
+        """Return a box and those that must put rows into it, and into those, as long as they fit into one program."""
+        chosen, open_ones = [number], [number]
+        while open_ones:
+            for other in self._possible.needed_by(open_ones.pop(0)):
+                if other not in chosen and self._size([*chosen, other]) <= MOST_TOGETHER:
+                    chosen.append(other)
+                    open_ones.append(other)
+        return tuple(sorted(chosen))
+
+
+def _components(possible: PossibleRows) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Return for each box all boxes that are linked with it by shared tuples, near or far."""
+    lowest = list(range(len(possible.boxes)))
+
+    def root(number: int) -> int:
+        while lowest[number] != number:
+            lowest[number] = lowest[lowest[number]]
+            number = lowest[number]
+        return number
+
+    for members in possible.boxes_of.values():
+        for other, _ in members[1:]:
+            lowest[root(other)] = root(members[0][0])
+    together: dict[int, list[int]] = {}
+    for number in range(len(lowest)):
+        together.setdefault(root(number), []).append(number)
+    for numbers in together.values():
+        yield from ((number, tuple(numbers)) for number in numbers)

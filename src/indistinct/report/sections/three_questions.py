@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from indistinct.attacks.guessing.rates import difference, wilson
+from indistinct.attacks.attack import ORIGINAL
+from indistinct.attacks.guessing import difference, wilson
 
 CLAUSES = {
     "singling out": (
@@ -82,7 +83,7 @@ def _linking(risk: Sequence[Mapping[str, Any]], rows: int) -> dict[str, Any]:
     low, high = difference(right, rows, min(1, rows), rows)
     return {
         "question": "linking",
-        "attack": "linking",
+        "attack": "link",
         "measured": (
             "how often somebody who has the quasi cells of everybody gives a row to the right person, drawing among "
             "those who fit; the control draws among all"
@@ -102,7 +103,11 @@ def _inference(attacks: Sequence[Mapping[str, Any]], missing: str) -> dict[str, 
     row: dict[str, Any] = {"question": "inference", "attack": "inference"}
     if guess is None:
         why = next((one["summary"] for one in attacks if one["attack"] == "inference"), missing)
-        return {**row, "measured": missing if "original" in why else f"not measured: {why}", "remains": ""}
+        return {
+            **row,
+            "measured": missing if why in (missing, ORIGINAL.missing) else f"not measured: {why}",
+            "remains": "",
+        }
     baseline = "" if guess["baseline"] is None else f"; the most frequent value is right for {guess['baseline']:.1%}"
     return {
         **row,

@@ -8,9 +8,8 @@ from typing import Any
 
 from nicegui import ui
 
-from indistinct.attacks import AttackRun
-from indistinct.attacks.guessing.guess_report import points
-from indistinct.attacks.linking.link_report import SCOPE, LinkReport, bars, sentence
+from indistinct.attacks import AttackRun, LinkReport
+from indistinct.attacks.guessing import points
 from indistinct.disclosure_risk.cell_unicity import Unicity
 from indistinct.errors import IndistinctError
 from indistinct.showing.words import counted
@@ -134,11 +133,7 @@ def _questions(rows: Sequence[Mapping[str, Any]]) -> None:
 
 def _attacks(work: Work, desk: Desk) -> None:
     with controls.card("What the release tells by itself"):
-        controls.Words(
-            "p",
-            "Groups that share an illness, labels that say more to who knows the policy, the order of the rows.",
-            "quiet small",
-        )
+        controls.Words("p", f"{'; '.join(work.attack_titles())}.", "quiet small")
         controls.button("Try all attacks", lambda: desk.run("Attacking", work.attack, _again), id="attack")
 
 
@@ -153,6 +148,8 @@ def _outcomes(found: AttackRun) -> None:
                     meaning = [outcome.meaning[0].upper() + outcome.meaning[1:] + "."] if outcome.meaning else []
                     for words in (*outcome.findings[:5], *meaning, *outcome.advice):
                         controls.Words("p", words, "small").style("margin: 6px 0 0")
+        for left_out in found.left_out:
+            controls.Words("p", f"Not run: {left_out}.", "quiet small").style("margin: 6px 0 0")
 
 
 def _pairs(work: Work, desk: Desk, external: External) -> None:
@@ -188,9 +185,7 @@ def _setter_of(pairs: dict[str, str], ours: str) -> controls.Told:
 
 def _show_links(report: LinkReport) -> None:
     with controls.card("What the linking found"):
-        is_bad = report.one_to_one > 0
-        kind = "bad" if is_bad else "note" if report.unique_rows or report.unique_people else "good"
-        controls.tell(kind, report.summary[0].upper() + report.summary[1:] + ".")
+        controls.tell(KINDS[report.severity], report.summary[0].upper() + report.summary[1:] + ".")
         controls.figures(
             {
                 f"{report.unit}s linked to one person": f"{report.one_to_one:,}",
@@ -202,16 +197,15 @@ def _show_links(report: LinkReport) -> None:
         with controls.box("div", "halves"):
             with controls.box("div"):
                 controls.Words("h3", "How many fit")
-                rows, people = bars(report.people_of_rows), bars(report.rows_of_people)
-                names = bars({**report.people_of_rows, **report.rows_of_people})
+                fit = report.distributions()
                 controls.table(
-                    ["candidates", f"released {report.unit}s", "people"],
-                    [[name, rows.get(name, 0), people.get(name, 0)] for name in names],
+                    list(fit.heads),
+                    [list(row) for row in fit.rows],
                     caption="How many candidates rows and people have",
                     numbers=[1, 2],
                 )
             with controls.box("div"):
                 controls.Words("h3", "Worst first")
-                for group in report.worst[:6]:
-                    controls.Words("p", sentence(group, report.unit), "small").style("margin: 0 0 6px")
-        controls.Words("p", SCOPE, "quiet small").style("margin: 12px 0 0")
+                for said in report.sentences[:6]:
+                    controls.Words("p", said, "small").style("margin: 0 0 6px")
+        controls.Words("p", report.scope, "quiet small").style("margin: 12px 0 0")

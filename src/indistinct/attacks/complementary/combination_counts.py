@@ -1,4 +1,4 @@
-"""Crowds: how few people can have the labels that several releases give them together."""
+"""CombinationCounts: how few people can have the labels that several releases give them together."""
 
 from __future__ import annotations
 
@@ -13,19 +13,24 @@ from indistinct.attacks.complementary.chains import (
     BoolArray,
     Chains,
     IntArray,
-    Step,
+    JoinStep,
     distinct,
     number_combinations,
 )
-from indistinct.attacks.complementary.complementary_report import ComplementaryReport, Joined, LinkedTuple, Source
+from indistinct.attacks.complementary.complementary_report import (
+    ComplementaryReport,
+    JoinedRelease,
+    LinkedSource,
+    LinkedTuple,
+)
 from indistinct.attacks.complementary.joined_releases import JoinedReleases
 
 MOST_SOURCES = 3
-"""So many entries of each release are described for a finding."""
+"""The entries of each release that are described for a finding."""
 NO_LIMIT = np.iinfo(np.int64).max
 
 
-class Crowds(NamedTuple):
+class CombinationCounts(NamedTuple):
     """The combinations of labels over some columns, and how many people can have each."""
 
     tuples: IntArray
@@ -40,7 +45,7 @@ class Crowds(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedCrowds:
+class JoinedChains:
     """The chains through all releases, whose people are counted and described here."""
 
     joined: JoinedReleases
@@ -49,32 +54,32 @@ class JoinedCrowds:
     """(releases, releases) everybody in the first is in the second, as far as the counts allow"""
 
     def report(
-        self, requirements: Mapping[tuple[int, ...], int], steps: Sequence[Step], notes: Sequence[str], most: int
+        self, requirements: Mapping[tuple[int, ...], int], steps: Sequence[JoinStep], notes: Sequence[str], most: int
     ) -> ComplementaryReport:
-        """Count the crowds of each quasi-identifier, and describe the smallest."""
+        """Count the counts of each quasi-identifier, and describe the smallest."""
         joined, chains = self.joined, self.chains
         is_small = np.zeros(len(chains), np.bool_)
         findings: list[LinkedTuple] = []
         kinds = {"linked": 0, "absent": 0}
         certain, smallest, tuples = 0, NO_LIMIT, 0
         for columns, k in requirements.items():
-            crowds = self._crowds(columns)
-            is_certain = self._is_certain(crowds)
-            linked = np.flatnonzero(crowds.is_linked & (crowds.rows < k))
-            absent = self._absent_parts(crowds, k)
-            is_small |= np.isin(crowds.tuples, linked) | np.isin(crowds.parts, absent)
+            counts = self._crowds(columns)
+            is_certain = self._is_certain(counts)
+            linked = np.flatnonzero(counts.is_linked & (counts.rows < k))
+            absent = self._absent_parts(counts, k)
+            is_small |= np.isin(counts.tuples, linked) | np.isin(counts.parts, absent)
             kinds["linked"] += len(linked)
             kinds["absent"] += len(absent)
             certain += int(is_certain[linked].sum()) + len(absent)
-            smallest = min(smallest, int(crowds.rows[crowds.is_linked].min(initial=NO_LIMIT)))
-            tuples += len(crowds.rows)
-            for number in linked[np.lexsort((linked, crowds.rows[linked], ~is_certain[linked]))][:most]:
-                rows = int(crowds.rows[number])
-                where = np.flatnonzero(crowds.tuples == number)
+            smallest = min(smallest, int(counts.rows[counts.is_linked].min(initial=NO_LIMIT)))
+            tuples += len(counts.rows)
+            for number in linked[np.lexsort((linked, counts.rows[linked], ~is_certain[linked]))][:most]:
+                rows = int(counts.rows[number])
+                where = np.flatnonzero(counts.tuples == number)
                 findings.append(self._linked_tuple(where, columns, rows, k, bool(is_certain[number])))
-            for number in absent[np.lexsort((absent, crowds.rows_of_parts[absent]))][:most]:
-                rows = int(crowds.rows_of_parts[number])
-                findings.append(self._absent_tuple(np.flatnonzero(crowds.parts == number), columns, rows, k))
+            for number in absent[np.lexsort((absent, counts.rows_of_parts[absent]))][:most]:
+                rows = int(counts.rows_of_parts[number])
+                findings.append(self._absent_tuple(np.flatnonzero(counts.parts == number), columns, rows, k))
         findings.sort(key=lambda one: (one.kind == "absent", not one.is_certain, one.rows))  # stable
         at_risk, possibly = self._rows_at_risk(is_small)
         return ComplementaryReport(
@@ -93,7 +98,7 @@ class JoinedCrowds:
             notes=tuple(notes),
         )
 
-    def _crowds(self, columns: Sequence[int]) -> Crowds:
+    def _crowds(self, columns: Sequence[int]) -> CombinationCounts:
         """Count the most people that each combination of labels can have.
 
         People with one combination and one value that links, who stand in the same releases, are at most as many as
@@ -119,30 +124,30 @@ class JoinedCrowds:
         rows = np.bincount(tuple_of, rows_of_parts, int(tuples.max(initial=-1)) + 1).astype(np.int64)
         is_linked = np.zeros(len(rows), np.bool_)
         is_linked[tuples[is_there.all(axis=1)]] = True
-        return Crowds(tuples, parts, rows, rows_of_parts, is_linked)
+        return CombinationCounts(tuples, parts, rows, rows_of_parts, is_linked)
 
-    def _absent_parts(self, crowds: Crowds, k: int) -> IntArray:
-        """Return the crowds of fewer than k that are missing from some release."""
-        is_missing = np.zeros(len(crowds.rows_of_parts), np.bool_)
-        is_missing[crowds.parts[(self.chains.members == ABSENT).any(axis=1)]] = True
-        return np.flatnonzero(is_missing & (crowds.rows_of_parts < k))
+    def _absent_parts(self, counts: CombinationCounts, k: int) -> IntArray:
+        """Return the counts of fewer than k that are missing from some release."""
+        is_missing = np.zeros(len(counts.rows_of_parts), np.bool_)
+        is_missing[counts.parts[(self.chains.members == ABSENT).any(axis=1)]] = True
+        return np.flatnonzero(is_missing & (counts.rows_of_parts < k))
 
-    def _is_certain(self, crowds: Crowds) -> BoolArray:
+    def _is_certain(self, counts: CombinationCounts) -> BoolArray:
         """Return which combinations somebody has: an entry that stands in all releases leads nowhere else."""
-        certain = np.zeros(len(crowds.rows), np.bool_)
-        size = max(1, len(crowds.rows))
+        certain = np.zeros(len(counts.rows), np.bool_)
+        size = max(1, len(counts.rows))
         is_everywhere = (self.chains.members != ABSENT).all(axis=1)
         for position, entries in enumerate(self.joined.entries):
             members = self.chains.members[:, position]
             here = members != ABSENT
-            once = distinct(members[here] * size + crowds.tuples[here])
+            once = distinct(members[here] * size + counts.tuples[here])
             leads_to_one = np.bincount(once // size, minlength=len(entries.counts)) == 1
             leads_to_one[members[here & ~is_everywhere]] = False
             certain[once[leads_to_one[once // size]] % size] = True
         return certain
 
     def _rows_at_risk(self, is_small: BoolArray) -> tuple[int, int]:
-        """Return the rows of the last release that belong to small crowds in any case, and that may belong to one."""
+        """Return the rows of the last release that belong to small counts in any case, and that may belong to one."""
         members, counts = self.chains.members[:, -1], self.joined.entries[-1].counts
         here = members != ABSENT
         number = np.bincount(members[here], minlength=len(counts))
@@ -172,7 +177,7 @@ class JoinedCrowds:
         joined = self.joined
         return {joined.columns[one]: joined.vocabularies[one].names[codes[one]] for one in columns}
 
-    def _sources(self, where: IntArray, columns: Sequence[int]) -> tuple[Source, ...]:
+    def _sources(self, where: IntArray, columns: Sequence[int]) -> tuple[LinkedSource, ...]:
         """Return the labels under which the rows of some chains were released, the most frequent first."""
         found = []
         for position, (name, entries) in enumerate(zip(self.joined.names, self.joined.entries, strict=True)):
@@ -182,16 +187,16 @@ class JoinedCrowds:
                 key = tuple(entries.labels[member].tolist())
                 rows[key] = rows.get(key, 0) + int(entries.counts[member])
             ranked = sorted(rows.items(), key=lambda item: (-item[1], item[0]))[:MOST_SOURCES]
-            found += [Source(name, self._label_texts(np.array(key), columns), number) for key, number in ranked]
+            found += [LinkedSource(name, self._label_texts(np.array(key), columns), number) for key, number in ranked]
         return tuple(found)
 
-    def _join_figures(self, position: int, step: Step) -> Joined:
+    def _join_figures(self, position: int, step: JoinStep) -> JoinedRelease:
         members = self.chains.members
         is_alone = (members[:, position] != ABSENT) & ((members != ABSENT).sum(axis=1) == 1)
         counts = self.joined.entries[position].counts
         alone = int(counts[np.unique(members[is_alone, position])].sum())
         name, rows = self.joined.names[position], self.joined.entries[position].rows
-        return Joined(name, rows, step.pairs, step.consistent, step.dropped, alone)
+        return JoinedRelease(name, rows, step.pairs, step.consistent, step.dropped, alone)
 
     def _assumptions(self) -> list[str]:
         joined = self.joined

@@ -1,21 +1,17 @@
-"""Linked columns: by which columns a release and another table are compared, and how their labels are read."""
+"""Column pairs: by which columns a release and another table are compared, and how their labels are read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from indistinct.errors import PolicyError
-
-if TYPE_CHECKING:
-    from indistinct.hierarchy import Hierarchy
-    from indistinct.policy import Policy
+from indistinct.hierarchy import Hierarchy, keep
+from indistinct.policy import Policy
+from indistinct.policy.released_names import own_name
 
 
 def hierarchy_of(policy: Policy, name: str) -> Hierarchy:
     """Return the hierarchy of a released column; others than quasi columns are released as they are, or recoded."""
-    from indistinct.hierarchy import keep
-
     column = policy.columns.get(name)
     if column is None:
         return keep()
@@ -26,15 +22,13 @@ def column_pairs(
     on: Mapping[str, str] | Iterable[str] | None, ours: Sequence[str], theirs: Sequence[str], policy: Policy
 ) -> dict[str, str]:
     """Return the columns to link by: a column of the release and one of the other table each."""
-    from indistinct.policy.released_names import own_name
-
     if on is None:
-        by_name = {_plain(name): name for name in theirs}
+        by_name = {plain_name(name): name for name in theirs}
         called = [(name, (name, *_new_name(policy, name))) for name in policy.quasi if name in ours]
         same = {
-            name: next(by_name[_plain(one)] for one in names if _plain(one) in by_name)
+            name: next(by_name[plain_name(one)] for one in names if plain_name(one) in by_name)
             for name, names in called
-            if any(_plain(one) in by_name for one in names)
+            if any(plain_name(one) in by_name for one in names)
         }
         if not same:
             raise PolicyError(
@@ -65,10 +59,10 @@ def _new_name(policy: Policy, name: str) -> tuple[str, ...]:
     return (policy.renamed[name],) if name in policy.renamed else ()
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Return a column's name without capitals and marks.
 
-    >>> _plain("Date_of Birth") == _plain("DateOfBirth")
+    >>> plain_name("Date_of Birth") == plain_name("DateOfBirth")
     True
     """
     return "".join(character for character in name.casefold() if character.isalnum())

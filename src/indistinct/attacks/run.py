@@ -1,66 +1,28 @@
-"""AttackRun: the outcomes of all attacks on a release, to be read as text, Markdown, HTML or JSON."""
+"""All attacks: every attack that applies to a release, and what they found, as text, Markdown, HTML or JSON.
+
+It is for whoever answers for the data. For each attack it says what somebody was assumed to know, what was found, how
+bad that is, and what to do.
+"""
 
 from __future__ import annotations
 
 import html
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from indistinct.atomic_files import OWNER_ONLY, write_whole
+from indistinct.attacks.attack import Attack, InapplicableError
+from indistinct.attacks.attack_report import SEVERITIES, AttackReport, Severity
+from indistinct.attacks.target import OnePolicy, Target
 from indistinct.errors import ExposedError, OutputError
+from indistinct.registry import ATTACKS
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
-if TYPE_CHECKING:
-    pass
-
-Severity = Literal["nothing", "something", "broken"]
-
-SEVERITIES: dict[Severity, str] = {
-    "broken": "people are exposed: do not hand this release out",
-    "something": "something follows that the release does not say: decide whether it matters",
-    "nothing": "nothing was found",
-}
-"""How bad the outcome of an attack is, worst first."""
-
-TITLES = {
-    "linking": "Linking with another table",
-    "complementary": "Linking with earlier releases",
-    "unsorted": "Reading the order of the rows",
-    "homogeneity": "Groups with one sensitive value",
-    "dependencies": "Columns that tell others",
-    "downcoding": "Sharpening labels of the release alone",
-    "inference": "Guessing sensitive values by a learner",
-    "minimality": "Guessing by why groups were not divided",
-    "definetti": "Guessing by what all classes say together",
-    "singling_out": "Singling people out by a few cells",
-    "refinement": "Sharpening labels by all groups together",
-}
-MEANINGS = {
-    "linking": "somebody who has that table finds rows of people whom it names",
-    "complementary": "the releases together tell people apart whom each of them hides",
-    "unsorted": "the place of a row tells whose it is",
-    "homogeneity": (
-        "whoever knows that somebody is in such a group learns the sensitive value, without knowing which row is hers"
-    ),
-    "dependencies": "a generalized cell can be read from another column, as if it had not been generalized",
-    "downcoding": (
-        "every group still has its k rows, and no row is told whose it is; but who knows the hierarchies, and that "
-        "labels are as low as they can be, can tell that some rows of a group lie in one part of a label and some in "
-        "another: the crowd that hides a person may then be smaller than k"
-    ),
-    "inference": "rows of people who are in the release are guessed better than rows of people who are not",
-    "minimality": "whoever knows the policy concludes, from what was not released, which values people have",
-    "singling_out": "a few cells that stand in the release describe one person only, more often than by chance",
-    "definetti": "which of the values of a class somebody has can be guessed from what goes with what in all classes",
-}
-"""What it means if an attack finds something, to whoever meets it for the first time."""
-GUESSES = ("inference", "minimality", "definetti", "singling_out")
-"""Attacks that guess, which the original tells whether they are right."""
 CONFIDENTIAL = (
     "This report quotes released labels and says where a release is weak. Keep it as you keep the private table."
 )
@@ -75,33 +37,72 @@ STYLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AttackOutcome:
     """What one attack found."""
 
-    attack: str
-    against: str | None
-    """The other table that it used, by name."""
-    severity: Severity
-    summary: str
-    known: tuple[str, ...]
-    """What somebody is assumed to hold and to know."""
-    figures: Mapping[str, float]
-    findings: tuple[str, ...]
-    """The worst findings, in English."""
-    advice: tuple[str, ...]
-    scope: str
-    report: Any
+    kind: type[Attack]
+    report: AttackReport
     """The attack's own report."""
+    against: str | None = None
+    """The other table that it used, by name."""
+    most: int = 5
+    """How many findings are described."""
+
+    @property
+    def attack(self) -> str:
+        """The name of the attack."""
+        return self.kind.name
 
     @property
     def title(self) -> str:
         """The attack in words."""
-        return TITLES[self.attack] + (f": {self.against}" if self.against else "")
+        return self.kind.title + (f": {self.against}" if self.against else "")
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is."""
+        return self.report.severity
+
+    @property
+    def summary(self) -> str:
+        """What was found in one sentence."""
+        return self.report.summary
 
     @property
     def meaning(self) -> str:
         """What follows from it, in plain words; nothing if nothing was found."""
-        return "" if self.severity == "nothing" else MEANINGS.get(self.attack, "")
+        return self.kind.meaning if self.report.is_found else ""
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """What somebody is assumed to hold and to know."""
+        return (*self.kind.held, *(f"assumed: {one}" for one in self.report.assumptions))
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """What was found in numbers."""
+        return self.report.figures
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """The worst findings, in English."""
+        return tuple(self.report.sentences[: self.most])
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What to do where something was found."""
+        return self.report.advice
+
+    def parts(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Return what a report says of the attack, each part with its title; parts with nothing are left out."""
+        figures = [f"{name}: {figure(value)}" for name, value in self.figures.items()]
+        parts = {
+            "What was assumed known": self.known,
+            "What was found": figures,
+            "The worst of it": self.findings,
+            "What to do": self.advice if self.report.is_found else (),
+        }
+        return ((title, items) for title, items in parts.items() if items)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as JSON takes it."""
@@ -115,7 +116,7 @@ class Outcome:
             "figures": dict(self.figures),
             "findings": list(self.findings),
             "advice": list(self.advice),
-            "scope": self.scope,
+            "scope": self.report.scope,
             "report": self.report.to_dict(),
         }
 
@@ -125,9 +126,9 @@ class AttackRun:
     """The outcomes of all attacks on a release, worst first."""
 
     release: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[AttackOutcome, ...]
     not_run: dict[str, str]
-    """Attacks that did not apply, and why."""
+    """Attacks that did not apply, by name, and why."""
 
     @property
     def severity(self) -> Severity:
@@ -152,6 +153,11 @@ class AttackRun:
         which = "" if self.severity == "nothing" else f" ({'; '.join(worst)})"
         return f"{counted(len(self.outcomes), 'attack')} on {self.release}; {SEVERITIES[self.severity]}{which}"
 
+    @property
+    def left_out(self) -> list[str]:
+        """The attacks that did not apply, each with why, in words."""
+        return [f"{ATTACKS[name].title}: {why}" for name, why in self.not_run.items()]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the run as JSON takes it."""
         return {
@@ -169,22 +175,13 @@ class AttackRun:
         lines += [f"| {_markdown(one.title)} | {one.severity} | {_markdown(one.summary)} |" for one in self.outcomes]
         for one in self.outcomes:
             lines += ["", f"## {_markdown(one.title)}", "", f"**{SEVERITIES[one.severity].capitalize()}.** "]
-            lines += [f"{_markdown(one.summary[:1].upper() + one.summary[1:])}."]
+            lines += [f"{_markdown(_sentence(one.summary))}"]
             lines += ["", f"What it means: {one.meaning}."] if one.meaning else []
-            lines += ["", "What was assumed known:", *(f"- {_markdown(known)}" for known in one.known)]
-            lines += ["", "What was found:", *(f"- {name}: {figure(value)}" for name, value in one.figures.items())]
-            if one.findings:
-                lines += ["", "The worst of it:", *(f"- {_markdown(finding)}" for finding in one.findings)]
-            if one.severity != "nothing":
-                lines += ["", "What to do:", *(f"- {advice}" for advice in one.advice)]
-            lines += ["", f"*{one.scope}*"]
+            for title, items in one.parts():
+                lines += ["", f"{title}:", *(f"- {_markdown(item)}" for item in items)]
+            lines += ["", f"*{one.report.scope}*"]
         if self.not_run:
-            lines += [
-                "",
-                "## Not run",
-                "",
-                *(f"- {TITLES[name]}: {_markdown(why)}" for name, why in self.not_run.items()),
-            ]
+            lines += ["", "## Not run", "", *(f"- {_markdown(item)}" for item in self.left_out)]
         return "\n".join([*lines, ""])
 
     def to_html(self) -> str:
@@ -209,16 +206,12 @@ class AttackRun:
             parts += [
                 f"<h2>{html.escape(one.title)}</h2>",
                 f'<p class="{one.severity}">{SEVERITIES[one.severity].capitalize()}.</p>',
-                f"<p>{html.escape(one.summary[:1].upper() + one.summary[1:])}.</p>",
+                f"<p>{html.escape(_sentence(one.summary))}</p>",
                 f"<p>What it means: {html.escape(one.meaning)}.</p>" if one.meaning else "",
-                _list("What was assumed known", one.known),
-                _list("What was found", [f"{name}: {figure(value)}" for name, value in one.figures.items()]),
-                _list("The worst of it", one.findings),
-                _list("What to do", one.advice if one.severity != "nothing" else ()),
-                f'<p class="quiet">{html.escape(one.scope)}</p>',
+                *(_list(title, items) for title, items in one.parts()),
+                f'<p class="quiet">{html.escape(one.report.scope)}</p>',
             ]
-        not_run = [f"{TITLES[name]}: {why}" for name, why in self.not_run.items()]
-        return "\n".join([*parts, _list("Not run", not_run), "</body></html>", ""])
+        return "\n".join([*parts, _list("Not run", self.left_out), "</body></html>", ""])
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the report, whole or not at all: .html, .md or .json by the end of its name."""
@@ -238,8 +231,76 @@ class AttackRun:
         for one in self.outcomes:
             lines += ["", f"{one.title}: {one.severity}", f"  {one.summary}"]
             lines += [f"  - {finding}" for finding in one.findings]
-        lines += [f"not run: {TITLES[name]}: {why}" for name, why in self.not_run.items()]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"not run: {one}" for one in self.left_out)])
+
+
+def run(
+    release: Any,
+    policy: OnePolicy,
+    *,
+    earlier: Sequence[Any] | Mapping[str, Any] = (),
+    earlier_policies: OnePolicy | Sequence[OnePolicy] | None = None,
+    external: Any = None,
+    original: Any = None,
+    most: int = 5,
+    **reading: Any,
+) -> AttackRun:
+    """Run every attack that applies to a release, and return what a recipient could conclude.
+
+    ``earlier`` are the earlier releases of the same source, earliest first, ``earlier_policies`` their policies if
+    they had others. ``external`` is a table that names people. ``original`` is the private table: the order of its rows
+    is compared, what tells what is learned from it, and it says whether guesses are right. ``most`` findings of each
+    attack are described. ``reading`` goes to the engine.
+
+    >>> import pyarrow as pa
+    >>> from indistinct import KAnonymity, Policy, quasi, sensitive
+    >>> policy = Policy(columns={"sex": quasi(), "ill": sensitive()}, privacy=[KAnonymity(2)])
+    >>> found = run(pa.table({"sex": ["f", "f", "m", "m"], "ill": ["flu", "flu", "flu", "gout"]}), policy)
+    >>> found.severity, [outcome.attack for outcome in found.outcomes]
+    ('broken', ['homogeneity', 'dependencies', 'downcoding'])
+    """
+    target = Target.of(
+        release,
+        policy,
+        earlier=earlier,
+        earlier_policies=earlier_policies,
+        external=external,
+        original=original,
+        **reading,
+    )
+    outcomes: list[AttackOutcome] = []
+    not_run: dict[str, str] = {}
+    for kind in (one for one in ATTACKS.values() if one.is_in_all):
+        if why := kind.why_not(target):
+            not_run[kind.name] = why
+            continue
+        attack = kind.of_all(most)
+        for against, single in attack.targets(target):
+            try:
+                report = attack.attack(single)
+            except InapplicableError as error:
+                not_run[kind.name] = str(error)
+                continue
+            if report.why_left_out:
+                not_run[kind.name] = report.why_left_out
+            else:
+                outcomes.append(AttackOutcome(kind, report, against, most))
+    order = list(SEVERITIES)
+    outcomes.sort(key=lambda one: order.index(one.severity))
+    return AttackRun(target.name, tuple(outcomes), not_run)
+
+
+def attacks_in_markdown() -> str:
+    """Return a table of all attacks: what each is called, what it tries, and what it must be given; for the docs."""
+    lines = ["| attack | tries | asks for | takes |", "| --- | --- | --- | --- |"]
+    for name, kind in ATTACKS.items():
+        asks = ", ".join([f"`{one.metavar}`" for one in kind.asks]) or "nothing else"
+        lines.append(f"| `{name}` | {kind.title} | {asks} | a release of {' or '.join(sorted(kind.forms))} |")
+    return "\n".join(lines)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _markdown(text: str) -> str:

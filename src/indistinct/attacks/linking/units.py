@@ -1,4 +1,4 @@
-"""Units: what is linked with people, each released row by itself, or all rows of a pseudonym together.
+"""LinkedUnits: what is linked with people, each released row by itself, or all rows of a pseudonym together.
 
 Whoever follows a pseudonym knows that all its rows are one person's. So somebody fits it only if each of its rows fits
 something that is known of her: the one row that a list has of her, or one of several.
@@ -8,25 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from indistinct.counting import IntArray
 from indistinct.engine import Counts, sum_by_tuple
 from indistinct.errors import PolicyError
+from indistinct.linkage.coverage import Coverage
 from indistinct.linkage.fitting_people import NOBODY, Candidates, count_candidates, members_of
-
-if TYPE_CHECKING:
-    from indistinct.linkage.coverage import Coverage
 
 Label = str | None
 MOST_PAIRS = 2_000_000_000
-"""So many pairs of a released group and a person with several rows are looked at; more are refused."""
+"""The most pairs of a released group and a person with several rows that are looked at; more are refused."""
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class LinkedUnits:
     """What is linked: some groups of released rows each, and how many units are like that."""
 
     groups: Counts
@@ -37,16 +34,16 @@ class Units:
     """The units of each kind."""
 
     @classmethod
-    def of_rows(cls, groups: Counts) -> Units:
+    def of_rows(cls, groups: Counts) -> LinkedUnits:
         """Take each released row by itself."""
         return cls(groups, None, groups.counts)
 
     @classmethod
-    def of_pseudonyms(cls, found: Counts) -> Units:
+    def of_pseudonyms(cls, found: Counts) -> LinkedUnits:
         """Take all rows of a pseudonym together; its code is the last one of each tuple of codes.
 
         >>> found = Counts((np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])), np.array([2, 1, 1, 1]))
-        >>> units = Units.of_pseudonyms(found)
+        >>> units = LinkedUnits.of_pseudonyms(found)
         >>> [groups.tolist() for groups in units.members or ()], units.sizes
         ([[0, 1]], array([2]))
         """
@@ -86,7 +83,7 @@ class Units:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownPeople:
     """The people of another table, told apart by whose row it is where that is known."""
 
     tuples: Counts
@@ -97,7 +94,7 @@ class Known:
     """The tuple of each entry."""
 
     @classmethod
-    def of(cls, found: Counts, values: Mapping[str, Sequence[Label]], person: Sequence[str]) -> Known:
+    def of(cls, found: Counts, values: Mapping[str, Sequence[Label]], person: Sequence[str]) -> KnownPeople:
         """Take entries that were counted by the columns that link and then by those that say whose row it is."""
         if not person:
             return cls(found)
@@ -113,7 +110,7 @@ class Known:
         rows = np.bincount(tuple_of.ravel(), found.counts, distinct.shape[1]).astype(np.int64)
         return cls(Counts(tuple(distinct), rows), persons.ravel(), tuple_of.ravel())
 
-    def count(self, units: Units, coverages: Sequence[Coverage]) -> Candidates:
+    def count(self, units: LinkedUnits, coverages: Sequence[Coverage]) -> Candidates:
         """Count the people that fit each kind of unit, and the units that fit each of the people.
 
         People whose rows all have the same cells are counted by those. The others are looked at one by one: somebody

@@ -1,1 +1,0 @@
-"""``indistinct attack``: one command for each attack."""
