@@ -10,7 +10,7 @@ from typing import Any
 import indistinct as ix
 from benchmarks import data, tables
 from benchmarks.setting import LIMIT, Figures, K, Setting, say
-from indistinct.attacks.guessing.guess_report import GuessReport
+from indistinct.attacks.guessing import GuessReport
 
 SENSITIVE = "occupation"
 RELEASES: dict[str, tuple[str, dict[str, Any], list[Any]]] = {

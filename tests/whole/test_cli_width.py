@@ -103,7 +103,7 @@ def test_a_table_that_does_not_fit_is_shown_row_by_row(place: Path) -> None:
     text = CONTROL.sub("", run(place, "attack link wide.toml wide voters.csv --show name", 80).stdout)
     assert max(map(len, text.splitlines())) <= 80
     assert f"  {WIDE}-0" in text
-    assert "who fits" in text
+    assert "in the other table  " in text
 
 
 @pytest.mark.parametrize("command", ["verify first", "check hospital.toml hospital.csv", "doctor"])

@@ -34,6 +34,7 @@ import typer.main
 from typer.testing import CliRunner
 
 import indistinct as ix
+from indistinct.attacks.run import attacks_in_markdown
 from indistinct.cli import app
 from indistinct.examples import EXAMPLES, save_examples
 from indistinct.hierarchy import FORMS
@@ -297,6 +298,10 @@ def test_every_preference_is_in_the_algorithm_page() -> None:
 
 def test_every_measure_is_in_the_measure_page() -> None:
     assert mentioned("measures.md", [*MEASURES, *(type(make()).__name__ for make in MEASURES.values())]) == []
+
+
+def test_the_attack_page_has_the_table_of_the_registry() -> None:
+    assert attacks_in_markdown() in text_of("attacks.md")
 
 
 def test_the_catalogue_has_paper_promise_cost_and_example_of_everything() -> None:

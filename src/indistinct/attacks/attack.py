@@ -154,14 +154,16 @@ class Attack(ABC):
     @classmethod
     def options(cls) -> Iterator[tuple[str, Option]]:
         """Return the options of its command by name."""
-        for own in dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ():
-            if OPTION in own.metadata:
-                yield own.name, own.metadata[OPTION]
+        return ((own.name, own.metadata[OPTION]) for own in _fields(cls) if OPTION in own.metadata)
 
     @classmethod
     def usual(cls, name: str) -> Any:
         """Return what the command takes for an option if nothing is said."""
-        fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
-        (own,) = (one for one in fields if one.name == name)
+        (own,) = (one for one in _fields(cls) if one.name == name)
         said = own.metadata[OPTION].usual
         return own.default if said is None else said
+
+
+def _fields(kind: type[Attack]) -> tuple[dataclasses.Field[Any], ...]:
+    """Return the fields of an attack; none if its class is no dataclass."""
+    return dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()

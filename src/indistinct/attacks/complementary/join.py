@@ -96,6 +96,7 @@ def complementary(
     if isinstance(releases, str) or len(releases) < 2:
         raise PolicyError("releases: give at least two releases of the same source, earliest first")
     *before, own = policy_of_each(policies, len(releases))
+    name: str | None
     if isinstance(releases, Mapping):
         *names, name = releases
         earlier: Any = {one: releases[one] for one in names}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity
+from indistinct.showing.numbers import figure
 from indistinct.showing.words import cells_in_words, counted
 
 Label = str | None
@@ -182,7 +183,9 @@ class LinkReport(AttackReport):
         rows, people = bars(self.people_of_rows), bars(self.rows_of_people)
         names = bars({**self.people_of_rows, **self.rows_of_people})
         heads = ("candidates", f"released {self.unit}s", "people")
-        return ReportTable("How many fit", heads, [(name, rows.get(name, 0), people.get(name, 0)) for name in names])
+        right = f"{figure(self.expected_matches)} of {counted(self.rows, self.unit)}"
+        title = f"How many fit: guessing names {right} right on average, if all of them are on the list"
+        return ReportTable(title, heads, [(name, rows.get(name, 0), people.get(name, 0)) for name in names])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON takes it, with distributions in steps that grow."""
