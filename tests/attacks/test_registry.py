@@ -11,11 +11,12 @@ import pytest
 
 import indistinct as ix
 from helpers.commands import answer, run
-from indistinct.attacks.attack import ORIGINAL, TWO_TABLES, Attack, InapplicableError, OtherTable, option
+from indistinct.attacks.attack import ORIGINAL, Attack, InapplicableError, OtherTable, option
 from indistinct.attacks.attack_report import AttackReport, Severity
 from indistinct.attacks.run import AttackOutcome, attacks_in_markdown
 from indistinct.attacks.target import Target
 from indistinct.registry import ATTACKS
+from indistinct.release.forms import TWO_TABLES
 from indistinct.report.page import report_facts
 from indistinct.studio.work import Work
 
@@ -147,7 +148,7 @@ def test_what_an_attack_asks_for_is_checked_for_all_and_refused_by_itself() -> N
     ]
     assert reasons[1] == ORIGINAL.missing
     assert reasons[2] is not None
-    assert TWO_TABLES in reasons[2]
+    assert TWO_TABLES.title in reasons[2]
     assert [reason is None for reason in reasons] == [False, False, False, True]
     with pytest.raises(InapplicableError):
         Asking.target_of(table, both)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from indistinct.attacks.attack_report import AttackReport
 from indistinct.attacks.target import OnePolicy, Target
 from indistinct.errors import PolicyError
+from indistinct.release.forms import ONE_TABLE, Form
 
 OPTION = "option"
 
@@ -63,7 +64,6 @@ EARLIER = OtherTable(
     "no earlier release was given",
     is_several=True,
 )
-ONE_TABLE, TWO_TABLES, LINKED_TABLES = "one table", "two tables", "linked tables"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Attack(ABC):
     """The tables without which it cannot be tried."""
     takes: ClassVar[tuple[OtherTable, ...]] = ()
     """The tables that it uses if they are there."""
-    forms: ClassVar[frozenset[str]] = frozenset([ONE_TABLE])
+    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE,)
     """The forms of a release that it takes."""
     roles: ClassVar[tuple[Any, ...]] = ()
     """The policy must have a column of one of these roles, if there are any."""
@@ -129,7 +129,8 @@ class Attack(ABC):
         """Say why it does not apply to a target; None if it does."""
         missing = next((table.missing for table in cls.asks if not table.is_given(target)), None)
         if target.form not in cls.forms:
-            return f"it takes a release of {' or of '.join(sorted(cls.forms))}, and this one has {target.form}"
+            taken = " or ".join(form.title for form in cls.forms)
+            return f"it takes a release of {taken}, and this one is of {target.form.title}"
         if cls.roles and not target.policy.with_role(*cls.roles):
             return f"the policy has no {' or '.join(cls.roles)} column"
         return missing

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from indistinct.attacks.attack import ONE_TABLE, TWO_TABLES, Attack, most_option, option
+from indistinct.attacks.attack import Attack, most_option, option
 from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity
 from indistinct.attacks.complementary import number_combinations
 from indistinct.attacks.target import OnePolicy, Target, people_notes
@@ -24,7 +24,7 @@ from indistinct.errors import PolicyError
 from indistinct.policy import PSEUDONYM, Policy
 from indistinct.privacy import AlphaK
 from indistinct.privacy.model import BoolArray
-from indistinct.recoding.classes import LINK
+from indistinct.release.forms import ONE_TABLE, TWO_TABLES, Form
 from indistinct.showing.words import cells_in_words, counted
 
 Label = str | None
@@ -207,7 +207,7 @@ class Homogeneity(Attack):
         "whoever knows that somebody is in such a group learns the sensitive value, without knowing which row is hers"
     )
     held: ClassVar[tuple[str, ...]] = ("the release", "somebody's quasi-identifier, and that they are in the release")
-    forms: ClassVar[frozenset[str]] = frozenset([ONE_TABLE, TWO_TABLES])
+    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES)
     roles: ClassVar[tuple[str, ...]] = ("sensitive",)
 
     share: float = option(
@@ -225,10 +225,10 @@ class Homogeneity(Attack):
         columns, findings = [], []
         units = groups = 0
         with target.release.rows() as tables:
-            table = tables["sensitive"] if target.form == TWO_TABLES else tables["table"]
+            table = tables.get("sensitive", tables[target.form.first])
             by_people = policy.links_rows and PSEUDONYM in table.columns()
             unit: Unit = "person" if by_people else "row"
-            for found in _by_profiles(table, policy) if by_people else _by_rows(table, policy, target.form):
+            for found in _by_profiles(table, policy) if by_people else _by_rows(table, target):
                 units, groups = int(found.sizes.sum()), len(found.sizes)
                 column, worst = self._look_at(found, policy)
                 columns.append(column)
@@ -316,10 +316,10 @@ class _Shares:
         return [int(group) for group in alike[order]]
 
 
-def _by_rows(table: Rows, policy: Policy, form: str) -> Iterator[_Shares]:
+def _by_rows(table: Rows, target: Target) -> Iterator[_Shares]:
     """Count rows: a group has equal quasi cells, or is a class of two tables."""
-    sensitive = policy.with_role("sensitive")
-    quasi = (LINK,) if form == TWO_TABLES else policy.quasi
+    sensitive = target.policy.with_role("sensitive")
+    quasi = target.form.grouped_by(target.policy.quasi)
     with table.encode([*quasi, *sensitive]) as encoded:
         values = encoded.values
         for name in sensitive:

@@ -292,10 +292,10 @@ def run(
 
 def attacks_in_markdown() -> str:
     """Return a table of all attacks: what each is called, what it tries, and what it must be given; for the docs."""
-    lines = ["| attack | tries | asks for | takes |", "| --- | --- | --- | --- |"]
+    lines = ["| attack | tries | asks for | takes a release of |", "| --- | --- | --- | --- |"]
     for name, kind in ATTACKS.items():
         asks = ", ".join([f"`{one.metavar}`" for one in kind.asks]) or "nothing else"
-        lines.append(f"| `{name}` | {kind.title} | {asks} | a release of {' or '.join(sorted(kind.forms))} |")
+        lines.append(f"| `{name}` | {kind.title} | {asks} | {' or '.join(form.title for form in kind.forms)} |")
     return "\n".join(lines)
 
 

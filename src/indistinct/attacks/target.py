@@ -11,6 +11,7 @@ from typing import Any
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
+from indistinct.release.forms import Form
 from indistinct.release.released_tables import ReleasedTables
 
 OnePolicy = Policy | str | os.PathLike[str]
@@ -68,9 +69,9 @@ class Target:
         return cls(tables, own, name or called, before, tuple(policies), external, original, control, reading)
 
     @property
-    def form(self) -> str:
+    def form(self) -> Form:
         """Which tables the release has."""
-        return "two tables" if self.release.is_apart else "linked tables" if self.release.is_linked else "one table"
+        return self.release.form
 
 
 def _names(earlier: Sequence[Any] | Mapping[str, Any], release: Any) -> tuple[dict[str, Any], str]:

@@ -20,6 +20,8 @@ class Form(ABC):
 
     stated: ClassVar[str | None] = None
     """What a manifest says under ``form``; nothing for one table."""
+    title: ClassVar[str] = "one table"
+    """What it is called in words."""
     noun: ClassVar[str] = "group"
     nouns: ClassVar[str] = "groups"
     """What those are called who look alike."""
@@ -80,7 +82,7 @@ class _OneTable(Form):
 class _TwoTables(Form):
     """Quasi cells as they are in one table, sensitive ones in another, linked by class."""
 
-    stated = "two-tables"
+    stated, title = "two-tables", "two tables"
     noun, nouns = "class", "classes"
     rows = "rows in two tables"
     tables = "the tables"
@@ -104,7 +106,7 @@ class _TwoTables(Form):
 class _LinkedTables(Form):
     """Several tables that belong together, by the names that their policy gives them."""
 
-    stated = "linked tables"
+    stated = title = "linked tables"
     noun, nouns = "profile", "profiles"
     unit = "person"
     tables = "the tables"

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from indistinct.attacks.attack import ORIGINAL, TWO_TABLES, Attack, OtherTable
+from indistinct.attacks.attack import ORIGINAL, Attack, OtherTable
 from indistinct.attacks.guessing.guess_report import Guess, GuessReport
 from indistinct.attacks.guessing.known_cells import (
     CodedRows,
@@ -33,6 +33,7 @@ from indistinct.attacks.guessing.rates import paired_difference
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import IntArray
 from indistinct.recoding.classes import LINK
+from indistinct.release.forms import TWO_TABLES, Form
 
 ROUNDS = 25
 """How often the learner is trained anew."""
@@ -70,7 +71,7 @@ class DeFinetti(Attack):
         "which of the values of a class somebody has can be guessed from what goes with what in all classes"
     )
     asks: ClassVar[tuple[OtherTable, ...]] = (ORIGINAL,)
-    forms: ClassVar[frozenset[str]] = frozenset([TWO_TABLES])
+    forms: ClassVar[tuple[Form, ...]] = (TWO_TABLES,)
     roles: ClassVar[tuple[str, ...]] = ("sensitive",)
 
     def attack(self, target: Target) -> DeFinettiReport:

@@ -19,9 +19,7 @@ import numpy as np
 
 from indistinct.attacks.attack import (
     CONTROL,
-    ONE_TABLE,
     ORIGINAL,
-    TWO_TABLES,
     Attack,
     InapplicableError,
     OtherTable,
@@ -43,6 +41,7 @@ from indistinct.attacks.guessing.naive_bayes import LabelSpread, NaiveBayes
 from indistinct.attacks.guessing.rates import Interval, paired_difference
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import IntArray
+from indistinct.release.forms import ONE_TABLE, TWO_TABLES, Form
 
 FOLDS = 10
 """Without other people, so many parts of the private table are each guessed about by what the others teach."""
@@ -89,7 +88,7 @@ class Inference(Attack):
     meaning: ClassVar[str] = "rows of people who are in the release are guessed better than rows of people who are not"
     asks: ClassVar[tuple[OtherTable, ...]] = (ORIGINAL,)
     takes: ClassVar[tuple[OtherTable, ...]] = (CONTROL,)
-    forms: ClassVar[frozenset[str]] = frozenset([ONE_TABLE, TWO_TABLES])
+    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES)
     roles: ClassVar[tuple[str, ...]] = ("sensitive",)
 
     known: Sequence[str] | None = option(

@@ -144,13 +144,13 @@ class LearnedRelease:
     def read(cls, tables: ReleasedTables, known: Sequence[str], sensitive: Sequence[str]) -> LearnedRelease:
         """Read a release of one table or of two."""
         with tables.rows() as rows:
-            quasi = rows["quasi"] if tables.is_apart else rows["table"]
-            apart = rows["sensitive"] if tables.is_apart else quasi
+            quasi = rows[tables.form.first]
+            apart = rows.get("sensitive", quasi)
             absent = [name for name in known if name not in quasi.columns()]
             absent += [name for name in sensitive if name not in apart.columns()]
             if absent:
                 raise PolicyError([f"columns.{name}: the release has no such column" for name in absent])
-            if not tables.is_apart:
+            if tables.form.generalizes:
                 both = cells_of(quasi, list(dict.fromkeys([*known, *sensitive])))
                 return cls(both, both, is_apart=False)
             return cls(cells_of(quasi, [*known, LINK]), cells_of(apart, [*sensitive, LINK]), is_apart=True)

@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 
 from indistinct.attacks.attack import (
     CONTROL,
-    ONE_TABLE,
     ORIGINAL,
-    TWO_TABLES,
     Attack,
     InapplicableError,
     OtherTable,
@@ -35,6 +33,7 @@ from indistinct.counting import IntArray
 from indistinct.hierarchy import keep
 from indistinct.linkage.coverage import Coverage
 from indistinct.policy import Policy
+from indistinct.release.forms import ONE_TABLE, TWO_TABLES, Form
 
 CELLS = (2, 3, 4)
 TRIES = 300
@@ -70,7 +69,7 @@ class SinglingOut(Attack):
     meaning: ClassVar[str] = "a few cells that stand in the release describe one person only, more often than by chance"
     asks: ClassVar[tuple[OtherTable, ...]] = (ORIGINAL,)
     takes: ClassVar[tuple[OtherTable, ...]] = (CONTROL,)
-    forms: ClassVar[frozenset[str]] = frozenset([ONE_TABLE, TWO_TABLES])
+    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES)
 
     cells: Sequence[int] = option(
         CELLS, "How many cells describe somebody. Else 2, 3 and 4.", int, least=1, is_several=True

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.attacks.attack import EXTERNAL, ONE_TABLE, TWO_TABLES, Attack, OtherTable, most_option, option
+from indistinct.attacks.attack import EXTERNAL, Attack, OtherTable, most_option, option
 from indistinct.attacks.linking.link_report import FittingPerson, Label, LinkedColumn, LinkedGroup, LinkReport
 from indistinct.attacks.linking.units import KnownPeople, LinkedUnits
 from indistinct.attacks.target import OnePolicy, Target, people_notes
@@ -28,6 +28,7 @@ from indistinct.linkage.column_pairs import column_pairs, hierarchy_of
 from indistinct.linkage.coverage import Coverage
 from indistinct.linkage.fitting_people import Candidates, count_candidates, members_of
 from indistinct.policy import PSEUDONYM, Policy
+from indistinct.release.forms import ONE_TABLE, TWO_TABLES, Form
 from indistinct.showing.words import counted
 
 MOST_PERSONS = 5
@@ -70,7 +71,7 @@ class Link(Attack):
         "the policy's hierarchies",
     )
     asks: ClassVar[tuple[OtherTable, ...]] = (EXTERNAL,)
-    forms: ClassVar[frozenset[str]] = frozenset([ONE_TABLE, TWO_TABLES])
+    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES)
 
     on: Mapping[str, str] | Iterable[str] | None = pairs_option(
         "A column to link by; after = its name in the other table. Else all quasi columns of the same name."
@@ -114,7 +115,7 @@ class Link(Attack):
                 worst = counts.worst(known, self.show, self.most)
         notes = [TOGETHER] if is_linked else people_notes(policy)
         notes += [PERSONS] if person else []
-        return counts.report(worst, target.form == TWO_TABLES, notes, "pseudonym" if is_linked else "row")
+        return counts.report(worst, not target.form.generalizes, notes, "pseudonym" if is_linked else "row")
 
 
 def link(

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.attacks.attack import ONE_TABLE, POPULATION, TWO_TABLES, Attack, OtherTable, option
+from indistinct.attacks.attack import POPULATION, Attack, OtherTable, option
 from indistinct.attacks.attack_report import AttackReport, Severity
 from indistinct.attacks.linking.link import pairs_option, read_pairs
 from indistinct.attacks.target import OnePolicy, Target, people_notes
@@ -25,6 +25,7 @@ from indistinct.errors import PolicyError
 from indistinct.linkage.column_pairs import column_pairs, hierarchy_of
 from indistinct.linkage.coverage import UNKNOWN, Coverage
 from indistinct.linkage.fitting_people import count_candidates
+from indistinct.release.forms import ONE_TABLE, TWO_TABLES, Form
 
 WRONG = (
     "rows that fit somebody, but not the person whom they are about, are not true: wrong-map gives up truth, and "
@@ -103,7 +104,7 @@ class Maps(Attack):
     meaning: ClassVar[str] = "some row fits one person of the population only, or nobody"
     held: ClassVar[tuple[str, ...]] = ("the release", "a table of the population", "the policy's hierarchies")
     asks: ClassVar[tuple[OtherTable, ...]] = (POPULATION,)
-    forms: ClassVar[frozenset[str]] = frozenset([ONE_TABLE, TWO_TABLES])
+    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES)
     is_in_all: ClassVar[bool] = False
 
     on: Mapping[str, str] | Iterable[str] | None = pairs_option(
