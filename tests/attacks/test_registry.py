@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
 import pytest
+import typer.testing
 
 import indistinct as ix
 from helpers.commands import answer, run
@@ -67,10 +69,14 @@ class CountingRows(Attack):
 
 
 @pytest.fixture
-def counting_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add an attack, as a program does."""
+def counting_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Add an attack, as a program does before its first command."""
     monkeypatch.setattr(ATTACKS, "_registered", {})
+    made = vars(typer.testing)["_get_command"]
+    made.cache_clear()
     ix.register(CountingRows)
+    yield
+    made.cache_clear()
 
 
 @pytest.fixture
