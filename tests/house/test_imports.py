@@ -347,6 +347,13 @@ def test_who_must_not_know_whom():
     assert "privacy" not in below("engine")
 
 
+def test_the_search_is_entered_only_by_its_door():
+    for room, path in modules():
+        if room != "search":
+            behind = [name for name in set().union(*imported_modules(path)) if name.startswith("indistinct.search.")]
+            assert not behind, f"{path.relative_to(SOURCE)}: import it from indistinct.search"
+
+
 def test_kernels_know_nothing_but_each_other():
     for _, path in modules():
         if path.parent.name == "kernels":

@@ -28,9 +28,7 @@ from indistinct.quality import QualityMeasure, measure_named
 from indistinct.recoding import Recoding
 from indistinct.registry import ALGORITHMS, MEASURES
 from indistinct.release.pseudonyms import with_fresh_pseudonyms
-from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of
-from indistinct.search.algorithm import as_algorithm
-from indistinct.search.bounds.stated_bound import state_bound
+from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of, as_algorithm, state_bound
 from indistinct.utility.workload import Workload
 
 REPEATED_BELOW = 10.0

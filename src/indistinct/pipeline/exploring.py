@@ -18,10 +18,7 @@ from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure
 from indistinct.release import Release
-from indistinct.search import MinGenCell, Samarati, Task
-from indistinct.search.full_domain.distance_matrix import DistanceMatrix
-from indistinct.search.full_domain.frontier import Frontier, sweep
-from indistinct.search.full_domain.solutions import Solution, minimal_solutions
+from indistinct.search import DistanceMatrix, Frontier, MinGenCell, Samarati, Solution, Task, minimal_solutions, sweep
 
 
 def solutions(

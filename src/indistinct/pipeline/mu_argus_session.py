@@ -12,9 +12,7 @@ from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
 from indistinct.release import Release
-from indistinct.search import algorithm_of
-from indistinct.search.mu_argus.dialogue import MuArgusDialogue
-from indistinct.search.mu_argus.mu_argus import MuArgus
+from indistinct.search import MuArgus, MuArgusDialogue, algorithm_of
 
 
 class MuArgusSession(MuArgusDialogue):

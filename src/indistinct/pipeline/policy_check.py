@@ -20,8 +20,7 @@ from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
 from indistinct.privacy import KAnonymity
 from indistinct.progress import Watch
-from indistinct.search import Task
-from indistinct.search.algorithm import algorithm_of, as_algorithm, refusal
+from indistinct.search import Task, algorithm_of, as_algorithm, refusal
 
 FEWEST_ROWS = 100
 """In smaller tables everybody stands alone by a few cells; that is not worth a warning."""

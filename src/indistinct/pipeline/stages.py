@@ -34,8 +34,7 @@ from indistinct.release import Release, recode_rows
 from indistinct.release.manifest import policy_digest
 from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.release.recode import count_and_hide_people, recode_linked
-from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of
-from indistinct.search.bounds.stated_bound import state_bound
+from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of, state_bound
 
 
 @dataclass(frozen=True, slots=True)

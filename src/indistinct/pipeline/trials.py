@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from indistinct.errors import PolicyError
 from indistinct.quality import measure_named
-from indistinct.search.full_domain.best_node.incumbent import DIGITS
+from indistinct.search import DIGITS
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from indistinct.pipeline.trials import Comparison
     from indistinct.policy import Policy
     from indistinct.release import Release
-    from indistinct.search.full_domain.frontier import Frontier
-    from indistinct.search.full_domain.solutions import Solution
+    from indistinct.search import Frontier, Solution
 
 SHOWN_ROWS = 20
 MOST_DRAWN = 1500

@@ -9,7 +9,7 @@ from indistinct.cli.options import AsJson, PolicyPath, Reading, Table
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
-    from indistinct.search.full_domain.distance_matrix import DistanceMatrix
+    from indistinct.search import DistanceMatrix
 
 MOST_SHOWN = 12
 """The tuples and outliers that fit a screen; ``--json`` gives all."""

@@ -19,7 +19,7 @@ from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy
-    from indistinct.search.full_domain.frontier import Frontier, Point
+    from indistinct.search import Frontier, Point
     from indistinct.showing.chart import Chart
 
 LIMITS = "0,0.01,0.02,0.05,0.1"
@@ -112,7 +112,7 @@ def _own_k(policy: Policy) -> int:
 
 def _with_own(asked: Sequence[int] | None, own_k: int) -> list[int] | None:
     """Return the ks to sweep; None for the usual ones if the policy's is among them."""
-    from indistinct.search.full_domain.frontier import DEFAULT_KS
+    from indistinct.search import DEFAULT_KS
 
     return None if asked is None and own_k in DEFAULT_KS else sorted({*(DEFAULT_KS if asked is None else asked), own_k})
 
@@ -120,7 +120,7 @@ def _with_own(asked: Sequence[int] | None, own_k: int) -> list[int] | None:
 def _measures(policy: Policy, asked: Sequence[str] | None) -> list[str]:
     """Return the measures that were asked for, else the usual ones, the policy's own first."""
     from indistinct.policy.algorithms import exact_measure_of
-    from indistinct.search.full_domain.frontier import DEFAULT_MEASURES
+    from indistinct.search import DEFAULT_MEASURES
 
     if asked:
         return list(dict.fromkeys(asked))
@@ -196,7 +196,7 @@ def _point_facts(point: Point | None) -> dict[str, Any] | None:
 
 def _shown_ks(found: Frontier, own_k: int) -> list[int]:
     """Return the ks that the screen has room for: all, or about evenly many of each size, the policy's among them."""
-    from indistinct.search.full_domain.frontier import DEFAULT_KS
+    from indistinct.search import DEFAULT_KS
 
     possible = [k for k in found.ks if k <= found.rows or k == own_k]
     if len(possible) <= MOST_SHOWN:

@@ -12,7 +12,7 @@ from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
-    from indistinct.search.full_domain.solutions import Solution
+    from indistinct.search import Solution
 
 
 def solutions(
@@ -39,7 +39,7 @@ def solutions(
     """
     from indistinct.pipeline import solutions as minimal
     from indistinct.policy.files.policy_file import read_policy
-    from indistinct.search.full_domain.solutions import preference_named, preferred_solution
+    from indistinct.search import preference_named, preferred_solution
 
     policy = read_policy(policy_path)
     rank = preference_named(preference)

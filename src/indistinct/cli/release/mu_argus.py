@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from indistinct.search.mu_argus.dialogue import MuArgusDialogue, Suppressions, Unsafe
+    from indistinct.search import MuArgusDialogue, Suppressions, Unsafe
 
 MOST_SHOWN = 20
 """Combinations and categories that are shown at once."""

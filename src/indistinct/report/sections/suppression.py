@@ -10,8 +10,7 @@ import numpy as np
 from indistinct.counting import FrequencyList, Groups, IntArray
 from indistinct.hierarchy import label_text
 from indistinct.report.subject import Subject
-from indistinct.search import Task
-from indistinct.search.task import with_level
+from indistinct.search import Task, with_level
 
 MOST_LABELS = 8
 """Labels that lost most of their rows, to be shown."""

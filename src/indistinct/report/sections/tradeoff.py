@@ -9,9 +9,7 @@ from indistinct.policy import Policy
 from indistinct.policy.algorithms import exact_measure_of
 from indistinct.progress import Watch
 from indistinct.report.subject import Subject
-from indistinct.search import Task
-from indistinct.search.full_domain.best_node.counters import TupleCounter
-from indistinct.search.full_domain.frontier import DEFAULT_KS, Frontier, sweep
+from indistinct.search import DEFAULT_KS, Frontier, Task, TupleCounter, sweep
 
 LIMITS = (0.0, 0.01, 0.05, 0.2)
 MOST_NODES = 50_000

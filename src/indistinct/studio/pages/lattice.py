@@ -10,8 +10,7 @@ from typing import Any
 from nicegui import ui
 from nicegui.events import EChartPointClickEventArguments
 
-from indistinct.search.full_domain.frontier import Frontier
-from indistinct.search.full_domain.solutions import Solution
+from indistinct.search import Frontier, Solution
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 from indistinct.studio.widgets import controls

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from indistinct.policy import suppression_in_rows
 from indistinct.registry import MEASURES
-from indistinct.search.full_domain.solutions import Solution
+from indistinct.search import Solution
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 from indistinct.studio.pages import lattice

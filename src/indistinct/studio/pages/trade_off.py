@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from indistinct.search.full_domain.frontier import Frontier
+from indistinct.search import Frontier
 from indistinct.studio.widgets import controls
 from indistinct.studio.widgets.page_frame import Desk, frame, needs_table
 from indistinct.studio.widgets.style import PALETTE
