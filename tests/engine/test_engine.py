@@ -907,3 +907,23 @@ def test_a_limit_of_tuples_does_not_stick_to_the_callers_rows() -> None:
         folder = fresh.source.session.folder  # type: ignore[attr-defined]
         assert fresh.count() == 6
     assert not folder.exists()
+
+
+OWN_WORDS = ("sign", "t0", "p0", "digest", "g0", "text", "size", "n", "y0", "k0", "cells", "label")
+"""Names that statements give to cells of theirs; a column may have any of them."""
+
+
+def test_columns_may_have_the_names_that_statements_use() -> None:
+    table = pa.table({name: ["a", "b", "b"] for name in OWN_WORDS})
+    with open_table(table) as rows, open_table(table.slice(0, 2)) as others:
+        assert rows.difference(others, OWN_WORDS) == 1
+        assert rows.repeats_of(OWN_WORDS, [("sign", "present", None)]) == (3, 2)
+        assert sorted(rows.sizes_by(OWN_WORDS)) == [1, 2]
+        assert rows.sizes_by(["g0", "text"], ["p0"]).tolist() == [1, 1]
+        assert rows.values_by(["text", "g0"], "size").counts.tolist() == [1, 2]
+        with rows.with_profiles(["text", "cells"], ["p0"], ".profile") as profiled:
+            assert profiled.repeats_of([".profile"]) == (3, 2)
+        with rows.with_names({}).with_labels({"label": {"a": "1", "b": "2"}, "digest": {"a": None, "b": "x"}}) as told:
+            found: Any = told.to_native()
+            assert sorted(found["label"].to_pylist()) == ["1", "2", "2"]
+            assert sorted(found["sign"].to_pylist()) == ["a", "b", "b"]

@@ -34,7 +34,7 @@ from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import ClassPlan, LocalPlan, Plan, open_table
 from indistinct.engine.plans import OPERATORS
 from indistinct.engine.spark import SparkRows, session, source
-from indistinct.engine.spark.source import eligible
+from indistinct.engine.sql.conditions import eligible
 from indistinct.errors import MissingExtraError, OutputError, TableError
 from indistinct.examples import save_examples
 from indistinct.pipeline import in_fragments as fragments

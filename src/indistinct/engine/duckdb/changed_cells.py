@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers
-from indistinct.engine.duckdb.session import literal, quote
+from indistinct.engine.duckdb.dialect import literal, quote
 from indistinct.engine.duckdb.source import DuckSource
 
 YEARS = (20, 9980)

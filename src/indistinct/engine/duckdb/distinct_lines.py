@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from indistinct.engine.duckdb.session import Session, literal, quote
+from indistinct.engine.duckdb.dialect import literal, quote
+from indistinct.engine.duckdb.session import Session
 from indistinct.engine.formats.delimited_text import TextFile
 
 SAMPLED_ROWS = 1 << 17

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers
 from indistinct.engine.duckdb import distinct_lines
+from indistinct.engine.duckdb.dialect import quote
 from indistinct.engine.duckdb.recoding import divided_tables, recoded_by_column, recoded_locally
-from indistinct.engine.duckdb.session import Session, quote
+from indistinct.engine.duckdb.session import Session
 from indistinct.engine.duckdb.source import Encoding, code_type, make_encoding, with_codes
 from indistinct.engine.plans import ClassPlan, Condition, Counts, LocalPlan, Plan
 from indistinct.engine.rows import Encoded
@@ -155,14 +156,12 @@ class DuckEncoded(Encoded):
 
     def rows_with(self, column: str, codes: Sequence[int], limit: int = 5) -> list[int]:
         self.refuse_closed()
-        clause, parameters = self._read.where
         with self._source.session.registered_table(pa.table({"code": integers(np.asarray(codes, np.int64))})) as wanted:
+            codes_wanted = f"WHERE position = {self.position(column)} AND code IN (SELECT code FROM {wanted})"
             found = self._source.session.fetch(
                 f"SELECT number FROM (SELECT *, row_number() OVER () AS number FROM {self._source.relation}) "
-                f"WHERE {clause} AND {self._source.text(column)} IN (SELECT text FROM {self._read.dictionary} "
-                f"WHERE position = {self.position(column)} AND code IN (SELECT code FROM {wanted})) "
-                f"ORDER BY number LIMIT {int(limit)}",
-                parameters,
+                f"WHERE {self._read.where} AND {self._source.text(column)} IN "
+                f"(SELECT text FROM {self._read.dictionary} {codes_wanted}) ORDER BY number LIMIT {int(limit)}"
             )
         return [int(row[0]) for row in found]
 

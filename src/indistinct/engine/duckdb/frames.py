@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from indistinct.engine.duckdb.dialect import literal
 from indistinct.engine.duckdb.origin import (
     Origin,
     Typed,
@@ -17,7 +18,7 @@ from indistinct.engine.duckdb.origin import (
     with_durations,
 )
 from indistinct.engine.duckdb.rows import DuckRows
-from indistinct.engine.duckdb.session import Session, literal
+from indistinct.engine.duckdb.session import Session
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
 

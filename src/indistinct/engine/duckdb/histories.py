@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import numbers
-from indistinct.engine.duckdb.session import Session, literal, quote
+from indistinct.engine.duckdb.dialect import DUCKDB, literal, quote
+from indistinct.engine.duckdb.session import Session
 from indistinct.engine.plans import HISTORY, KEY, PERSON, ROW, STATE, PlacedRows, Recognition, ValueCounts
+from indistinct.engine.sql.digests import keyed_digest, name_digest
 from indistinct.errors import TableError
 
-DIGITS = 32
-"""Hexadecimal digits of a digest: 128 bits, so that no two of a billion people share one by chance."""
 ABSENT = -1
 """The group of somebody whom a release does not contain."""
 
@@ -31,14 +31,14 @@ def recognise_sql(relation: str, texts: Mapping[str, str], how: Recognition) -> 
     names = [texts[column] for column in how.key]
     if how.numbered:
         names.append(f"(row_number() OVER (PARTITION BY {', '.join(names)}))::VARCHAR")
-    key = _name_digest(names, how.secret)
+    key = name_digest(DUCKDB, names, how.secret)
     whose = ""
     if how.person:
         key = "(row_number() OVER ())::VARCHAR"  # it only finds a released row in the table again
-        person = _name_digest([texts[column] for column in how.person], how.secret)
-        row = _digest([texts[column] for column in how.row], how.secret)
+        person = name_digest(DUCKDB, [texts[column] for column in how.person], how.secret)
+        row = keyed_digest(DUCKDB, [texts[column] for column in how.row], how.secret)
         whose = f", {person} AS {quote(PERSON)}, {row} AS {quote(ROW)}"
-    state = _digest([texts[column] for column in how.state], how.secret)
+    state = keyed_digest(DUCKDB, [texts[column] for column in how.state], how.secret)
     as_text = ", ".join(f"nullif({texts[column]}, '') AS {quote(column)}" for column in how.based)
     cells = f"* REPLACE ({as_text})" if how.based else "*"
     own = f"SELECT {cells}, {key} AS {quote(KEY)}, {state} AS {quote(STATE)}{whose} FROM {relation}"
@@ -79,31 +79,6 @@ def refuse_unusable_keys(session: Session, told: str, how: Recognition) -> None:
         )
 
 
-def profile_sql(columns: Iterable[str], person: Iterable[str], relation: str) -> str:
-    """Return the SQL of each person, by the text p0, p1, … of some columns, with a digest of all her rows."""
-    cells = f"concat({_with_lengths(columns)})"
-    whose = [f"{text} AS p{number}" for number, text in enumerate(person)]
-    names = ", ".join(f"p{number}" for number in range(len(whose)))
-    rows = "string_agg(concat(length(cells), ':', cells), '' ORDER BY cells)"
-    return (
-        f"SELECT {names}, sha256(concat(count(*), '|', {rows})) AS digest "
-        f"FROM (SELECT {', '.join(whose)}, {cells} AS cells FROM {relation}) GROUP BY {names}"
-    )
-
-
-def pseudonym_sql(person: Iterable[str], key: bytes) -> str:
-    """Return the SQL of a pseudonym: HMAC-SHA-256 of the texts of some columns under a key, its first 128 bits."""
-    block = key.ljust(64, b"\0")
-    inner, outer = (f"unhex('{bytes(byte ^ pad for byte in block).hex()}')" for pad in (0x36, 0x5C))
-    message = f"encode(concat({_with_lengths(person)}))"
-    return f"substr(sha256({outer} || unhex(sha256({inner} || {message}))), 1, {DIGITS})"
-
-
-def _with_lengths(texts: Iterable[str]) -> str:
-    """Return the SQL of several cells one after the other; their lengths keep them apart."""
-    return ", ".join(f"length({text}), ':', {text}" for text in texts)
-
-
 def members_sql(
     released: str, told: str, labels: Mapping[str, str], values: Mapping[str, str], has_people: bool = False
 ) -> str:
@@ -131,17 +106,6 @@ def members_sql(
         f"(SELECT *, dense_rank() OVER (ORDER BY {order}) - 1 AS g "
         f"FROM (SELECT {quote(KEY)} AS key{cells} FROM {released})) USING (key)"
     )
-
-
-def _name_digest(texts: Sequence[str], secret: str) -> str:
-    """Return the SQL of a digest of cells that name somebody; null where there is nothing in any of them."""
-    empty = " AND ".join(f"{text} = ''" for text in texts)
-    return f"CASE WHEN {empty} THEN NULL ELSE {_digest(texts, secret)} END"
-
-
-def _digest(texts: Iterable[str], secret: str) -> str:
-    """Return the SQL of a keyed digest of several cells; their lengths keep them apart."""
-    return f"substr(sha256(concat({literal(secret)}, '|', {_with_lengths(texts)})), 1, {DIGITS})"
 
 
 class Histories:

@@ -11,8 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from indistinct.engine.duckdb.dialect import quote
 from indistinct.engine.duckdb.distinct_lines import Repeats
-from indistinct.engine.duckdb.session import Session, quote
+from indistinct.engine.duckdb.session import Session
 
 Typed = Mapping[str, str]
 """The columns that kept their own type, with the name that each had in the table that came in."""

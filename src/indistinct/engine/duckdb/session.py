@@ -20,6 +20,7 @@ import duckdb
 import pyarrow as pa
 
 from indistinct.atomic_files import make_private_folder, remove_private_folder
+from indistinct.engine.duckdb.dialect import literal
 from indistinct.engine.rows import usable_threads
 from indistinct.errors import TableError
 
@@ -38,26 +39,6 @@ Limits = tuple[int, str | None, int | None]
 """Of which process, how much memory, and how many threads: a fork has none of its parent's threads."""
 SMALLEST_MEMORY = 1 << 28
 """DuckDB is left so many bytes at least."""
-
-
-def quote(identifier: str) -> str:
-    """Return an identifier as SQL.
-
-    >>> quote('the "best" name')
-    '"the ""best"" name"'
-    """
-    return '"' + identifier.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Return text as SQL, for the few places where DuckDB takes no parameter.
-
-    >>> literal("it's")
-    "'it''s'"
-    """
-    if any("\ud800" <= letter <= "\udfff" for letter in text):  # so Python keeps the bytes of a name that is not UTF-8
-        raise TableError("a path that is not UTF-8 cannot be opened or written; rename the file or its folder")
-    return "'" + text.replace("'", "''") + "'"
 
 
 def escape_pattern(path: Path) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engine.duckdb import distinct_lines
+from indistinct.engine.duckdb.dialect import literal, quote
 from indistinct.engine.duckdb.distinct_lines import NO_CELL, DistinctRows, StoredRows
 from indistinct.engine.duckdb.origin import (
     Origin,
@@ -21,7 +22,7 @@ from indistinct.engine.duckdb.origin import (
     spans_as_text,
     with_durations,
 )
-from indistinct.engine.duckdb.session import NO_MEMORY, Session, escape_pattern, literal, quote
+from indistinct.engine.duckdb.session import NO_MEMORY, Session, escape_pattern
 from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.formats import Contents, format_to_write
 from indistinct.engine.formats.delimited_text import BUFFER_BYTES, TextFile

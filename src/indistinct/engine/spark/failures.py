@@ -6,6 +6,7 @@ them pass one seam, ``spark_errors``, which stands around every verb of a table 
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess  # nosec B404 # nothing is started here: it names the Java that PySpark has started
 import sys
@@ -73,8 +74,9 @@ def spark_errors(table: str) -> Iterator[None]:
 
 
 def telling_errors(kind: type[Verbs]) -> type[Verbs]:
-    """Have all verbs of a class raise Spark's errors as ours, whichever of their lines meets one first."""
-    for name, member in list(vars(kind).items()):
+    """Have all verbs of a class, also inherited ones, raise Spark's errors as ours, whichever line meets one first."""
+    for name in dir(kind):
+        member = inspect.getattr_static(kind, name)
         if name.startswith("_"):
             continue
         if isinstance(member, FunctionType):

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from indistinct.engine.arrays import NOWHERE, integers
 from indistinct.engine.plans import FragmentPlan
-from indistinct.engine.spark.cells import literal
+from indistinct.engine.spark.dialect import SPARK
 from indistinct.engine.spark.recoding import MARKER, ROW, secret
 from indistinct.engine.spark.source import Encoding, SparkSource
 
@@ -74,7 +74,7 @@ def rows_of_pieces(source: SparkSource, encoding: Encoding, pieces: DataFrame, p
     )
     whole = rows.join(placed.where("several = 1"), codes).select("goal", *texts, *cells)
     divided = rows.join(placed.where("several > 1 AND place = 0").select(*codes), codes)
-    order = ", ".join([f"sha2(to_json(struct({', '.join([literal(secret()), *codes, *cells])})), 256)", *cells])
+    order = ", ".join([f"sha2(to_json(struct({', '.join([SPARK.text(secret()), *codes, *cells])})), 256)", *cells])
     ranked = divided.selectExpr("*", f"row_number() OVER ({by_tuple} ORDER BY {order}) - 1 AS place", f"{ROW} AS what")
     starts = placed.where("several > 1").selectExpr(*codes, "place", "goal", *texts, f"{MARKER} AS what")
     last = f"IGNORE NULLS OVER ({by_tuple} ORDER BY place, what ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"

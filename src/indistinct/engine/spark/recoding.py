@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from indistinct.engine.arrays import NOWHERE, integers, numbers, pieces, text_column
 from indistinct.engine.plans import ClassPlan, Counts, LocalPlan, Plan
-from indistinct.engine.spark.cells import literal
+from indistinct.engine.spark.dialect import SPARK
 from indistinct.engine.spark.source import Encoding, SparkSource, are_among, join_rows, keyed_pieces
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def placed_rows(source: SparkSource, encoding: Encoding, plan: LocalPlan | Class
         return undivided
     first_pieces = shared.take(integers(np.flatnonzero(numbers(shared["first"]) == 0)))
     drawn = join_rows(rows, source.send(first_pieces.select([*names, "tuple"])), names).select("tuple", *cells)
-    order = ", ".join([f"sha2(to_json(struct({', '.join([literal(secret()), 'tuple', *cells])})), 256)", *cells])
+    order = ", ".join([f"sha2(to_json(struct({', '.join([SPARK.text(secret()), 'tuple', *cells])})), 256)", *cells])
     ranked = drawn.selectExpr(
         "*", f"row_number() OVER (PARTITION BY tuple ORDER BY {order}) - 1 AS place", f"{ROW} AS what"
     )
@@ -107,7 +107,7 @@ def shuffled_rows(frame: DataFrame, rows: int) -> DataFrame:
     computes it again; and it tells nothing of the order of the source, since it follows from what is released.
     """
     cells = list(frame.columns)
-    hashed = frame.selectExpr("*", f"xxhash64({', '.join([literal(secret()), *cells])}) AS place")
+    hashed = frame.selectExpr("*", f"xxhash64({', '.join([SPARK.text(secret()), *cells])}) AS place")
     parts = -(-max(1, rows) // ROWS_PER_PART)
     return hashed.repartition(parts, "place").sortWithinPartitions("place", *cells).drop("place")
 

@@ -1,16 +1,12 @@
-"""SparkSource: a DataFrame of Spark whose columns need no quoting, what goes between it and the driver, and the SQL
-of the rows that are eligible, with the meaning that conditions have in DuckDB.
+"""SparkSource: a DataFrame of Spark whose columns need no quoting, and what goes between it and the driver.
 
 Dictionaries are on the driver: the keys of each column in the order of their codes, and tuples as codes.
 """
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +14,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.engine.arrays import integers, numbers, text_column
-from indistinct.engine.number_texts import cell_texts
-from indistinct.engine.plans import OPERATORS, Condition, Counts
+from indistinct.engine.plans import Condition, Counts
 from indistinct.engine.rows import check_names
-from indistinct.engine.spark.cells import FLOATING, Cell, literal
+from indistinct.engine.spark.dialect import SPARK, SparkCell
 from indistinct.engine.spark.failures import let_go
+from indistinct.engine.sql.conditions import eligible
+from indistinct.engine.sql.rows import SqlSource
 from indistinct.errors import TableError
 
 if TYPE_CHECKING:
@@ -36,34 +33,50 @@ FEW_TUPLES = 200_000
 Values = Mapping[str, tuple[str | None, ...]]
 """The distinct values of some columns."""
 
-# Spark reads more texts as numbers and dates than DuckDB does: 1d, 2020 and 2020-01 among them.
-NUMBER = r"(?i)\s*[+-]?(([0-9]+(_[0-9]+)*)([.]([0-9]+(_[0-9]+)*)?)?|[.][0-9]+(_[0-9]+)*)(e[+-]?[0-9]+)?\s*"
-INFINITE = r"(?i)\s*[+-]?inf(inity)?\s*"
-DAY = r"\s*([0-9]{4,})([-/ ])([0-9]{1,2})\2([0-9]{1,2})"
-TIME = r"([ T][0-9]{1,2}:[0-9]{1,2}(:[0-9]{1,2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
 
+class SparkSource(SqlSource):
+    """A DataFrame, classic or Connect, with columns x0, x1, … so that no name needs quoting.
 
-class SparkSource:
-    """A DataFrame, classic or Connect, with columns x0, x1, … so that no name needs quoting."""
+    Statements call it ``{rows}``, which PySpark replaces by the frame, and tables of the driver ``{sent0}``, ….
+    """
+
+    dialect = SPARK
+    relation = "{rows}"
 
     def __init__(self, frame: DataFrame, name: str) -> None:
         self.name = name
         self.given = frame
         self.names = tuple(frame.columns)
         check_names(name, self.names)
-        self.kinds = dict(frame.dtypes)
+        self.types = dict(frame.dtypes)
         self.frame = frame.toDF(*(f"x{position}" for position in range(len(self.names))))
+        self._sent: dict[str, DataFrame] = {}
 
     @property
     def session(self) -> SparkSession:
         """The session that the frame belongs to."""
         return self.given.sparkSession
 
-    def cell(self, column: str) -> Cell:
-        """Return the cells of a column, or raise if there is none or they cannot be compared as text."""
-        if column not in self.kinds:
+    def cell(self, column: str) -> SparkCell:
+        if column not in self.types:
             raise TableError(f"{self.name}: no column {column!r}")
-        return Cell.of(self.name, column, f"x{self.names.index(column)}", self.kinds[column])
+        return SparkCell.of(self.name, column, self.identifier(column), self.types[column])
+
+    def identifier(self, column: str) -> str:
+        return f"x{self.names.index(column)}"
+
+    def select(self, sql: str, **frames: DataFrame) -> DataFrame:
+        """Return the frame of a query of these rows, and of other frames by the names that it has for them."""
+        named: dict[str, Any] = {"rows": self.frame, **self._sent, **frames}
+        return self.session.sql(sql, None, **named)
+
+    def arrow(self, sql: str) -> pa.Table:
+        return self.collect(self.select(sql))
+
+    def relation_of(self, table: pa.Table) -> str:
+        name = f"sent{len(self._sent)}"
+        self._sent[name] = self.send(table)
+        return f"{{{name}}}"
 
     def keys(self, columns: Sequence[str], names: Sequence[str], where: str = "true") -> DataFrame:
         """Return the keys of some columns; without columns, rows of nothing."""
@@ -84,10 +97,6 @@ class SparkSource:
     def collect(self, frame: DataFrame) -> pa.Table:
         """Return what a frame holds; it must not be as large as the rows."""
         return frame.toArrow()
-
-    def rows_of(self, frame: DataFrame) -> int:
-        """Return how many rows a frame has."""
-        return int(frame.count())
 
     def total(self, frame: DataFrame) -> int:
         """Return the sum of the column n."""
@@ -130,116 +139,6 @@ def plain_strings(table: pa.Table) -> pa.Table:
         for field in table.schema
     ]
     return table.cast(pa.schema(fields))
-
-
-def eligible(where: Sequence[Condition], cell: Callable[[str], Cell]) -> str:
-    """Return SQL that is true for the rows for which all conditions hold.
-
-    >>> eligible([("age", "present", None)], lambda column: Cell("x0", "string"))
-    "(coalesce(nullif(x0, ''), '') <> '')"
-    """
-    return " AND ".join(f"({_condition(*condition, cell(condition[0]))})" for condition in where) or "true"
-
-
-def has_text(cell: Cell, texts: Sequence[str]) -> str:
-    """Return SQL that is true for the cells that have one of some texts, as numbers where they are."""
-    spelled = cell_texts(texts, are_numbers=cell.is_number)
-    listed = [_text_as_key(text, cell) for text in spelled if text and (cell.has_common_keys or _is_common(text, cell))]
-    return f"coalesce({cell.key} IN ({', '.join(listed) or 'NULL'}), false)"
-
-
-def _condition(column: str, operator: str, value: object, cell: Cell) -> str:
-    if operator not in OPERATORS:
-        raise TableError(f"column {column!r}: no operator {operator!r}; choose from {', '.join(OPERATORS)}")
-    if operator in ("present", "missing"):
-        return f"{cell.key} {'<>' if operator == 'present' else '='} ''"
-    if operator in ("in", "not in"):
-        return _membership(column, operator, value, cell)
-    mine, theirs = _operands(column, value, cell, is_order=operator not in ("==", "!="))
-    return f"{mine} {'=' if operator == '==' else operator} {theirs}"
-
-
-def _membership(column: str, operator: str, value: object, cell: Cell) -> str:
-    """Compare with each member in the way of its type; a missing cell is neither in nor not in."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise TableError(f"column {column!r}: {operator!r} needs a list of values")
-    members: dict[str, list[str]] = {}
-    for member in value:
-        mine, theirs = _operands(column, member, cell, is_order=False)
-        members.setdefault(mine, []).append(theirs)
-    if not members:
-        return "false" if operator == "in" else f"{cell.key} <> ''"
-    sql_operator, junction = ("IN", " OR ") if operator == "in" else ("NOT IN", " AND ")
-    return junction.join(f"{mine} {sql_operator} ({', '.join(theirs)})" for mine, theirs in members.items())
-
-
-def _operands(column: str, value: object, cell: Cell, is_order: bool) -> tuple[str, str]:
-    """Return the cell as SQL in the type of ``value``, null where it has none, and the value as SQL."""
-    if isinstance(value, bool):
-        return _text(column, cell, is_order), _text_as_key("true" if value else "false", cell)
-    if isinstance(value, (Real, Decimal)):
-        return _number(cell), _double(float(value))
-    if isinstance(value, datetime.datetime):
-        return _moment(cell), _timestamp(value)
-    if isinstance(value, datetime.date):
-        return f"CAST({_moment(cell)} AS DATE)", f"DATE '{value.isoformat()}'"
-    if isinstance(value, str):
-        return _text(column, cell, is_order), _text_as_key(value, cell)
-    raise TableError(f"column {column!r}: cells compare with text, numbers and dates, not with {type(value).__name__}")
-
-
-def _text(column: str, cell: Cell, is_order: bool) -> str:
-    if is_order and not cell.has_common_keys:
-        raise TableError(f"column {column!r} holds numbers; compare it with a number instead of text")
-    return f"nullif({cell.key}, '')"
-
-
-def _text_as_key(text: str, cell: Cell) -> str:
-    """Return a text as SQL in the way in which the keys of the cells are written; the empty text equals no cell."""
-    if cell.has_common_keys:
-        return literal(text)
-    return f"CAST(try_cast({literal(text)} AS {cell.kind}) AS STRING)" if _is_common(text, cell) else literal("")
-
-
-def _is_common(text: str, cell: Cell) -> bool:
-    """Return whether a number of this type has exactly this text."""
-    try:
-        if cell.kind in FLOATING:
-            return cell.text(text) == text
-        scale = int(cell.kind.rstrip(")").rpartition(",")[2])
-        return format(Decimal(text).quantize(Decimal(1).scaleb(-scale)), "f") == text
-    except (ValueError, ArithmeticError):
-        return False
-
-
-def _number(cell: Cell) -> str:
-    if cell.is_text:
-        digits = f"replace({cell.name}, '_', '')"
-        is_number = f"{_matches(cell, NUMBER)} OR {_matches(cell, INFINITE)}"
-        return f"CASE WHEN {is_number} THEN try_cast({digits} AS DOUBLE) END"
-    return f"nullif(CAST({cell.name} AS DOUBLE), CAST('NaN' AS DOUBLE))" if cell.is_number else "CAST(NULL AS DOUBLE)"
-
-
-def _moment(cell: Cell) -> str:
-    if not cell.is_text:
-        return f"CAST({cell.moment} AS TIMESTAMP_NTZ)"
-    day = f"regexp_replace({cell.name}, {literal('^' + DAY)}, '$1-$3-$4')"
-    return f"CASE WHEN {_matches(cell, DAY + TIME)} THEN try_cast({day} AS TIMESTAMP_NTZ) END"
-
-
-def _matches(cell: Cell, pattern: str) -> str:
-    whole = rf"^(?:{pattern})\z"
-    return f"{cell.name} RLIKE {literal(whole)}"
-
-
-def _double(value: float) -> str:
-    return f"CAST({literal(repr(value))} AS DOUBLE)"
-
-
-def _timestamp(value: datetime.datetime) -> str:
-    if value.tzinfo is not None:
-        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
-    return f"TIMESTAMP_NTZ '{value.isoformat(sep=' ')}'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +206,7 @@ def _distinct_keys(source: SparkSource, tuples: DataFrame, names: Sequence[str])
     return [table["key"].take(integers(np.flatnonzero(positions == place))) for place in range(len(names))]
 
 
-def sorted_keys(cell: Cell, found: pa.ChunkedArray) -> list[str]:
+def sorted_keys(cell: SparkCell, found: pa.ChunkedArray) -> list[str]:
     """Return the distinct keys among those found, by the code points of their texts, missing last."""
     return sorted(found.unique().to_pylist(), key=lambda key: (key == "", cell.text(key) or ""))
 
