@@ -26,7 +26,7 @@ MOST_MODULES = 12
 STILL_TOO_LONG: set[str] = set()
 STILL_TOO_FULL: set[str] = {"proof"}
 
-MOST_FILES_PASSED = {"a CSV file": 60, "two tables": 62, "with a ledger": 72}
+MOST_FILES_PASSED = {"a CSV file": 64, "two tables": 67, "with a ledger": 77}
 """How many files a table passes through at most on its way to a release; 40 would be enough for readers."""
 
 MAY_SHARE_A_NAME = {"recoding"}

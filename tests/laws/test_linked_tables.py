@@ -535,7 +535,7 @@ def test_mistakes_in_the_description_are_named(described, message):
 @pytest.mark.parametrize(
     ("models", "message"),
     [
-        ([ix.LDiversity(2)], "l-diversity asks about sensitive values"),
+        ([ix.LDiversity(2)], "l-diversity needs a sensitive column"),
         ([ix.KAnonymity(2, on="x")], "one quasi-identifier"),
         ([], "no model"),
     ],

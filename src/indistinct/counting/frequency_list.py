@@ -134,6 +134,7 @@ class FrequencyList:
         """Build the list from one array of value codes per column, in an order that depends on the tuples alone.
 
         Sensitive columns come with their codes; the same tuple then occurs once with each combination of their values.
+        A code below 0 is that of a row which has no such column.
         So do columns that say whose row it is, of which nothing else is known.
         Where tuples were counted at a higher ``node``, each comes with any value under its labels.
         """
@@ -155,10 +156,10 @@ class FrequencyList:
         value_codes = {name: codes[order] for name, codes in zip(sensitive, extra, strict=True)}
         described = {name: column for name, (column, _) in sensitive.items() if column is not None}
         persons = number_persons([codes for name, codes in value_codes.items() if name not in described])
-        tallies = {
-            name: Tally.of(tuples, value_codes[name], counts, column.values, column.hierarchy)
-            for name, column in described.items()
-        }
+        tallies = {}
+        for name, column in described.items():
+            has = slice(None) if (value_codes[name] >= 0).all() else value_codes[name] >= 0
+            tallies[name] = Tally.of(tuples[has], value_codes[name][has], counts[has], column.values, column.hierarchy)
         sizes = np.bincount(tuples, counts, int(is_new.sum())).astype(np.int64) if sensitive else counts
         values = {name: value_codes[name] for name in described}
         people = None if persons is None else People(persons, tuples, values, rows=counts)
@@ -218,17 +219,19 @@ class FrequencyList:
 
         The totals are those of the whole list, unless others are given.
         """
-        return {
-            name: Tally.of(
-                parts,
-                self.entries.codes[name][entries],
-                rows,
+        tallies = {}
+        for name, column in self.sensitive.items():
+            values = self.entries.codes[name][entries]
+            has = values >= 0 if self.has_absent else slice(None)
+            tallies[name] = Tally.of(
+                parts[has],
+                values[has],
+                rows[has],
                 column.values,
                 column.hierarchy,
                 self.base.tallies[name].totals if totals is None else totals[name],
             )
-            for name, column in self.sensitive.items()
-        }
+        return tallies
 
     def populations_of(self, entries: IntArray, parts: IntArray, number: int) -> dict[str, PopulationCounts]:
         """Return the people of each population that surely fit parts, each made of some entries."""

@@ -75,6 +75,12 @@ class Tally:
     """The column's hierarchy for these values, if it has one."""
     whole: int = 0
     """The people of whom the totals are, where people are counted; 0 where the totals add up to all rows."""
+    holders: IntArray | None = None
+    """The people of each group who have a value at all; None where everybody has one.
+
+    Not everybody has a row in each of several tables. Whether somebody has one is part of her profile, so in a group
+    either all people have a value or none does.
+    """
 
     @classmethod
     def of(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.counting.frequency_list import FrequencyList, compile_columns
+from indistinct.counting.frequency_list import FrequencyList, Sensitive, compile_columns
 from indistinct.counting.groups import IntArray
 from indistinct.counting.membership import People, Tree
 from indistinct.errors import PolicyError
@@ -34,9 +34,10 @@ class TableCount:
 
     part: Part
     hierarchies: Mapping[str, CompiledHierarchy]
+    """Those of quasi columns, and of sensitive ones that models ask about."""
     values: Mapping[str, Sequence[str | None]]
     codes: Mapping[str, IntArray]
-    """The value code of each entry in each quasi column and each that says whose row it is."""
+    """The value code of each entry in each column that is counted."""
     rows: IntArray
     """The rows of each entry."""
     persons: IntArray
@@ -71,7 +72,8 @@ def count_tables(encoded: Mapping[str, Encoded], policy: Policy) -> JoinedCount:
     hierarchies = {}
     for name, part in policy.parts.items():
         try:
-            hierarchies[name] = compile_columns(encoded[name], part.policy, part.policy.quasi)
+            asked = [column for column in policy.counted_columns(name) if column not in part.identity]
+            hierarchies[name] = compile_columns(encoded[name], part.policy, asked)
         except PolicyError as error:
             mistakes += [f"tables.{name}: {mistake}" for mistake in error.mistakes]
         mistakes += _missing_cells(name, part, encoded[name])
@@ -119,7 +121,7 @@ def _count_table(
 ) -> TableCount:
     """Count one table; ``known`` are the tables before it, the people so far, and the first number for its keys."""
     tables, people, first_key = known
-    columns = (*part.policy.quasi, *part.identity)
+    columns = (*hierarchies, *part.identity)
     counted = encoded.count_by(columns)
     codes = {column: np.asarray(code, np.int64) for column, code in zip(columns, counted.codes, strict=True)}
     rows, values = counted.counts, encoded.values
@@ -207,13 +209,30 @@ def _joined_list(tables: Mapping[str, TableCount], policy: Policy) -> FrequencyL
     depths = np.repeat([_depth(name, policy) for name in tables], sizes)
     rows = np.concatenate([table.rows for table in tables.values()])
     (person,) = policy.person_columns
-    apart = {person: (None, persons), ENTRY: (None, np.arange(starts[-1]))}
+    sensitive = _sensitive_columns(tables, starts)
+    apart = {**sensitive, person: (None, persons), ENTRY: (None, np.arange(starts[-1]))}
     found = FrequencyList.of_codes(columns, hierarchies, codes, rows, weights, apart)
     order = found.entries.codes[ENTRY]
-    entries = replace(found.entries, codes={person: persons[order]}, persons=persons[order])
+    values = {name: codes_of[order] for name, (_, codes_of) in sensitive.items()}
+    entries = replace(found.entries, codes={**values, person: persons[order]}, persons=persons[order])
     tree = Tree.of(keys[order], parents[order], numbers[order], depths[order])
-    people = People(persons[order], entries.tuples, rows=entries.counts, tree=tree)
+    people = People(persons[order], entries.tuples, values, rows=entries.counts, tree=tree)
     return replace(found, entries=entries, base=replace(found.base, people=people), has_absent=True)
+
+
+def _sensitive_columns(
+    tables: Mapping[str, TableCount], starts: IntArray
+) -> dict[str, tuple[Sensitive | None, IntArray]]:
+    """Return the sensitive columns that models ask about, and the value code of each entry; NONE in other tables."""
+    found: dict[str, tuple[Sensitive | None, IntArray]] = {}
+    for position, (name, table) in enumerate(tables.items()):
+        for column, hierarchy in table.hierarchies.items():
+            if column not in table.part.policy.quasi:
+                codes = np.full(starts[-1], NONE)
+                codes[starts[position] : starts[position + 1]] = table.codes[column]
+                described = Sensitive(tuple(table.values[column]), hierarchy if hierarchy.height else None)
+                found[f"{name}.{column}"] = described, codes
+    return found
 
 
 def _depth(name: str, policy: Policy) -> int:

@@ -58,6 +58,7 @@ class Tree:
 class People:
     """The person and the group of each entry, and its sensitive values; entries are in any order.
 
+    A value below 0 is none: the entry is of a table that has no such column.
     ``totals`` has for each sensitive column the people of each value in all that is released together, and the number
     of people there; where it says nothing these entries are all.
     """
@@ -116,23 +117,27 @@ class People:
         is_there = self.groups >= 0
         codes = np.where(is_there, self.values[column], NOWHERE)
         totals = np.bincount(codes[self._is_first(codes)], minlength=values).astype(np.int64)
-        return totals, len(np.unique(self.persons[is_there]))
+        return totals, len(np.unique(self.persons[codes >= 0]))
 
     def weigh(self, groups: Groups) -> Groups:
         """Return groups as models see them: sizes and sensitive values in people."""
-        tallies = {name: self._tally(name, tally) for name, tally in groups.tallies.items()}
+        tallies = {name: self._tally(name, tally, len(groups)) for name, tally in groups.tallies.items()}
         return replace(groups, sizes=self.sizes(len(groups)), tallies=tallies, people=None)
 
-    def _tally(self, column: str, rows: Tally) -> Tally:
+    def _tally(self, column: str, rows: Tally, number_of_groups: int) -> Tally:
         """Tally the people of each group who have each value."""
         number = max(1, len(rows.texts))
         values = self.values[column]
-        places = np.where(self.groups < 0, NOWHERE, self.groups * number + values)
+        holders = None
+        if (values < 0).any():  # rows of other tables, which have no such column
+            there = np.where(values < 0, NOWHERE, self.groups)
+            holders = np.bincount(there[self._is_first(there)], minlength=number_of_groups).astype(np.int64)
+        places = np.where((self.groups < 0) | (values < 0), NOWHERE, self.groups * number + values)
         is_first = self._is_first(places)
         groups, values = self.groups[is_first], values[is_first]
         totals, whole = self.totals_of(column, number)
         tally = type(rows).of(groups, values, np.ones(len(groups), np.int64), rows.texts, rows.hierarchy, totals)
-        return replace(tally, whole=whole)
+        return replace(tally, whole=whole, holders=holders)
 
     def _is_first(self, places: IntArray) -> NDArray[np.bool_]:
         from indistinct.counting.kernels import people_counts

@@ -176,11 +176,7 @@ def model_mistakes(models: Sequence[Any]) -> list[str]:
     """List the models that say nothing of a person's rows in several tables."""
     mistakes = []
     for model in models:
-        if getattr(model, "asks_sensitive", False):
-            mistakes.append(
-                f"privacy: {model.name} asks about sensitive values, which is not offered for several tables"
-            )
-        elif getattr(model, "asks_population", False):
+        if getattr(model, "asks_population", False):
             mistakes.append(f"privacy: {model.name} counts people for one row each, not for several tables")
         elif getattr(model, "known", None) is not None:
             mistakes.append(

@@ -80,9 +80,18 @@ class PrivacyModel(ABC):
     def holds(self, groups: Groups) -> BoolArray:
         """Return which groups satisfy the model, counted in people where those have several rows.
 
-        Whoever judges groups asks this; ``satisfied`` sees sizes and values that are counted already.
+        Whoever judges groups asks this; ``satisfied`` sees sizes and values that are counted already. Where not
+        everybody has a value of each column, as in several tables, each column is judged among those who have one; a
+        group in which nobody has one needs as many people as the model asks for at the least.
         """
-        return self.satisfied(groups.in_people())
+        counted = groups.in_people()
+        if not self.asks_sensitive or all(tally.holders is None for _, tally in self.tallies(counted)):
+            return self.satisfied(counted)
+        verdict: BoolArray = (counted.sizes >= least_rows(self)) | (counted.sizes == 0)
+        for column, tally in self.tallies(counted):
+            sizes = counted.sizes if tally.holders is None else tally.holders
+            verdict &= self.satisfied(dataclasses.replace(counted, sizes=sizes, tallies={column: tally}))
+        return verdict
 
     def value_rule(self, texts: Texts, hierarchy: CompiledHierarchy | None = None) -> ValueRule | None:
         """Say what ``satisfied`` asks of a sensitive column, beside ``least_rows``, as a rule for compiled code.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.counting import Groups, IntArray, encode_eligible
+from indistinct.counting import IntArray, encode_eligible
 from indistinct.counting.declared_cells import as_declared
 from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
@@ -173,12 +173,17 @@ def _joins_check(trees: PersonTrees) -> Check:
 def _people_checks(trees: PersonTrees, policy: Policy, numbers: Numbers) -> tuple[IntArray, list[Check]]:
     """Check every model on the people who share a tree, over the quasi columns of all tables."""
     profiles = trees.profiles(lambda part: part.policy.quasi, numbers)
-    sizes = np.unique(profiles, return_counts=True)[1].astype(np.int64)
+    _, class_of, sizes = np.unique(profiles, return_inverse=True, return_counts=True)
     if not len(sizes):
-        return sizes, [Check("rows", False, "the tables have no rows")]
-    groups = Groups.of_sizes(sizes)
-    checks = [model_check(model, groups, QUASI_OF_ALL, "profile", "person") for model in policy.privacy]
-    return sizes, [Check(f"people: {check.name}", check.passed, check.detail) for check in checks]
+        return sizes.astype(np.int64), [Check("rows", False, "the tables have no rows")]
+    everybody = np.ones(trees.number, np.bool_)
+    checks = [
+        model_check(
+            model, trees.groups(class_of.ravel(), everybody, policy, model, numbers), QUASI_OF_ALL, "profile", "person"
+        )
+        for model in policy.privacy
+    ]
+    return sizes.astype(np.int64), [Check(f"people: {check.name}", check.passed, check.detail) for check in checks]
 
 
 def _manifest_check(
@@ -255,13 +260,16 @@ def _least_suppression_check(theirs: PersonTrees, policy: Policy, numbers: Numbe
     """Check that no more rows were suppressed than must be at this generalization."""
     profiles = theirs.profiles(lambda part: part.policy.quasi, numbers)
     _, class_of = np.unique(profiles, return_inverse=True)
+    class_of = class_of.ravel()
     is_left: BoolArray = np.ones(theirs.number, np.bool_)
-    before = -1
-    while int((~is_left).sum()) > before:
-        before = int((~is_left).sum())
-        for model in policy.privacy:
-            sizes = np.bincount(class_of.ravel()[is_left], minlength=int(class_of.max(initial=-1)) + 1)
-            is_left &= model.holds(Groups.of_sizes(sizes.astype(np.int64)))[class_of.ravel()]
+    for alone in (True, False):  # what compares with all that is released comes last
+        models = [model for model in policy.privacy if not (alone and model.asks_whole_table)]
+        before = -1
+        while int((~is_left).sum()) > before:
+            before = int((~is_left).sum())
+            judged = [model.holds(theirs.groups(class_of, is_left, policy, model, numbers)) for model in models]
+            for holds in judged:
+                is_left &= holds[class_of]
     required = theirs.rows_of(~is_left)
     if suppressed == required:
         detail = f"{counted(suppressed, 'row')} suppressed, as many as must be at this generalization"

@@ -43,7 +43,8 @@ def _table_plan(table: TableCount, levels: Mapping[str, int], is_gone: BoolArray
     part, policy = table.part, table.part.policy
     maps = {column: table.hierarchies[column].maps[level] for column, level in levels.items()}
     labels = {column: table.hierarchies[column].labels[level] for column, level in levels.items()}
-    for column in part.identity:
+    as_they_are = [column for column in table.codes if column not in levels]
+    for column in as_they_are:
         maps[column] = np.arange(len(table.values[column]))
         labels[column] = tuple(table.values[column])
     goes = is_gone[table.persons]
@@ -56,7 +57,7 @@ def _table_plan(table: TableCount, levels: Mapping[str, int], is_gone: BoolArray
         columns=released,
         maps=maps,
         labels=labels,
-        kept=frozenset([*(column for column, level in levels.items() if level == 0), *part.identity]),
+        kept=frozenset([*(column for column, level in levels.items() if level == 0), *as_they_are]),
         suppressed={column: table.codes[column][goes] for column in table.told_by},
         shifts=shifts,
     )

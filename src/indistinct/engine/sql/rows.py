@@ -174,7 +174,7 @@ class SqlRows(Rows):
                 f" LEFT JOIN (SELECT coalesce({cell.key_of('text')}, '') AS k, label FROM {given} "
                 f"WHERE position = {place}) AS l{place} ON r.t{place} = l{place}.k"
             )
-        rows = self.select(cells, f"({self._aliased(list(labels))}) AS r{joins}", frozenset(typed))
+        rows = self.select(cells, f"({self._with_alias(list(labels))}) AS r{joins}", frozenset(typed))
         self.close_but_for(rows)
         return rows
 
@@ -183,7 +183,7 @@ class SqlRows(Rows):
         cells = map(self.source.text, columns)
         profiles = digests.profiles(self.source.dialect, cells, whose, self.source.relation)
         same = " AND ".join(f"r.t{number} = f.p{number}" for number in range(len(person)))
-        rows = f"({self._aliased(person)}) AS r JOIN ({profiles}) AS f ON {same}"
+        rows = f"({self._with_alias(person)}) AS r JOIN ({profiles}) AS f ON {same}"
         return self.select(self._aliases() | {name: "f.digest"}, rows, frozenset(self.columns()), is_stored=True)
 
     def with_pseudonyms(self, person: Sequence[str], key: bytes, name: str) -> Self:
@@ -207,10 +207,10 @@ class SqlRows(Rows):
         return f"SELECT DISTINCT {', '.join(cells)} FROM {self.source.relation}"
 
     def _aliases(self) -> dict[str, str]:
-        """Return the cells of all columns as ``_aliased`` calls them: a user's name could be one of ours."""
+        """Return the cells of all columns as ``_with_alias`` calls them: a user's name could be one of ours."""
         return {column: f"r.y{number}" for number, column in enumerate(self.columns())}
 
-    def _aliased(self, keys: Sequence[str]) -> str:
+    def _with_alias(self, keys: Sequence[str]) -> str:
         """Return the SQL of all rows as y0, y1, …, with the keys t0, t1, … of some columns."""
         cells = [f"{self.source.identifier(column)} AS y{number}" for number, column in enumerate(self.columns())]
         return f"SELECT {', '.join([*cells, *self.source.texts(keys, 't')])} FROM {self.source.relation}"

@@ -14,9 +14,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.counting import IntArray
+from indistinct.counting import Groups, IntArray, Tally
 from indistinct.engine import Rows
-from indistinct.policy import PSEUDONYM, Part, Policy
+from indistinct.policy import PSEUDONYM, Part, Policy, sensitive_columns
+from indistinct.privacy.model import PrivacyModel
 
 NOBODY = -1
 NO_DATE = np.iinfo(np.int64).min
@@ -62,6 +63,10 @@ class Numbers:
         """Number the texts of a column of a table."""
         known = self._texts.setdefault((table, column), {})
         return np.array([known.setdefault(text, len(known)) for text in texts], np.int64)
+
+    def texts_of(self, table: str, column: str) -> list[str | None]:
+        """Return the texts of a column of a table that have been numbered, in the order of their numbers."""
+        return list(self._texts.get((table, column), {}))
 
     def of_contents(self, kind: str, contents: Sequence[bytes]) -> IntArray:
         """Number contents of a kind."""
@@ -153,6 +158,38 @@ class PersonTrees:
         """Return what lies between the first date of a person and each of hers."""
         first = self.first_moments[np.maximum(table.persons, 0)] if self.number else moments
         return np.where(moments == NO_DATE, NOBODY, moments - first)
+
+    def groups(
+        self, class_of: IntArray, is_left: NDArray[np.bool_], policy: Policy, model: PrivacyModel, numbers: Numbers
+    ) -> Groups:
+        """Return the people who are left in classes of those who share a profile, with their sensitive values.
+
+        Each counts once for a value that her rows show, however often. Not everybody has a row in each table.
+        """
+        number = int(class_of.max(initial=-1)) + 1
+        tallies = {}
+        for name in sensitive_columns(model, policy):
+            table, _, column = name.partition(".")
+            held = self.tables[table]
+            stays = (held.persons != NOBODY) & is_left[held.persons]
+            values, persons = np.unique(np.stack([held.cells[column][stays], held.persons[stays]]), axis=1)
+            present, value_of = np.unique(values, return_inverse=True)
+            found, counts = np.unique(np.stack([class_of[persons], value_of.ravel()]), axis=1, return_counts=True)
+            holders = np.unique(persons)
+            known = numbers.texts_of(table, column)
+            texts = tuple(known[value] for value in present.tolist())
+            compiled = policy.columns[name].compile(texts)
+            tallies[name] = Tally(
+                found[0],
+                found[1],
+                counts.astype(np.int64),
+                np.bincount(value_of.ravel(), minlength=len(texts)).astype(np.int64),
+                texts,
+                compiled if compiled.height else None,
+                len(holders),
+                np.bincount(class_of[holders], minlength=number).astype(np.int64),
+            )
+        return Groups.of_sizes(np.bincount(class_of[is_left], minlength=number), tallies)
 
     def rows_of(self, is_chosen: NDArray[np.bool_]) -> int:
         """Return the number of rows of some people in all tables."""
