@@ -131,7 +131,7 @@ def test_all_attacks_check_risk_and_init_know_of_it() -> None:
     )
     (crowd,) = (one for one in profile(finer).columns if one.name == "crowd")
     assert crowd.role == "quasi"
-    assert "it tells district" in crowd.reason
+    assert "it determines district" in crowd.reason
 
 
 @pytest.mark.parametrize("is_twin", [True, False])

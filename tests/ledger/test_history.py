@@ -427,7 +427,7 @@ def test_a_history_says_what_labels_to_begin_at(monkeypatch: pytest.MonkeyPatch,
     def told(how: str | None, policy: Policy = POLICY) -> History:
         terms: Any = SimpleNamespace(policy=policy, again=how)
         with open_table(pa.table({"age": ["1", "2"], "ill": ["x", "y"]})) as rows:
-            return again.tell_history(rows, terms, algorithm, earlier, tmp_path)
+            return again.write_history(rows, terms, algorithm, earlier, tmp_path)
 
     plain = told("consistent")
     assert (plain.based, plain.sizes.tolist()) == ({}, [2])  # type: ignore[union-attr]
@@ -463,7 +463,7 @@ def test_signatures_are_written_where_values_were_shown(tmp_path: Path) -> None:
             policies=list(earlier),
             histories=lambda: contextlib.nullcontext(kept),
         )
-        return again.tell_history(None, terms, SimpleNamespace(name=algorithm), held, tmp_path)  # type: ignore[arg-type]
+        return again.write_history(None, terms, SimpleNamespace(name=algorithm), held, tmp_path)  # type: ignore[arg-type]
 
     assert told() == History()
     found = told(hidden, invariant, hidden, POLICY)

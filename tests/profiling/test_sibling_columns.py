@@ -30,7 +30,7 @@ KNOWN = {"age": cells(*map(str, range(20, 70))), "sex": cells("m", "f")}
 def test_an_unknown_name_in_a_medical_record_is_a_finding() -> None:
     found = guessed(**KNOWN, **HEALTH, g1b=cells("0", "1", seed=9), extent=cells(*map(str, range(9)), seed=8))
     assert {found[name][0] for name in ("g1b", "extent")} == {"sensitive"}
-    assert "4 columns tell of health" in found["g1b"][1]
+    assert "4 columns speak of health" in found["g1b"][1]
     assert (found["age"][0], found["sex"][0]) == ("quasi", "quasi")
 
 
@@ -73,7 +73,7 @@ def test_marks_from_one_to_five_are_opinions(name: str) -> None:
 
 def test_values_that_tell_of_health_outweigh_a_name_that_says_little() -> None:
     values = cells("never smoked", "still smokes", "within a year")
-    assert guessed(**KNOWN, time=values)["time"] == ("sensitive", "its values tell of health, whatever its name")
+    assert guessed(**KNOWN, time=values)["time"] == ("sensitive", "its values speak of health, whatever its name")
     assert guessed(**KNOWN, time=cells("morning", "noon"))["time"][0] == "quasi"
 
 

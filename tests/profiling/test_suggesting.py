@@ -170,7 +170,7 @@ def test_a_column_that_a_quasi_column_tells_gets_no_model() -> None:
     assert models(people(outcome=outcome)) == [("outcome", 2)]
     table = people(outcome=outcome, place=ward)
     assert models(table) == []
-    assert "0.1 more is allowed; place, which is quasi, mostly tells it" in why(table)
+    assert "0.1 more is allowed; place, which is quasi, mostly determines it" in why(table)
     assert models(people(outcome=outcome, place=ward, salary=drawn("1", "2", "3"))) == [("salary", 2)]
 
 

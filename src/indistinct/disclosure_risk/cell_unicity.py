@@ -36,11 +36,11 @@ HIGH = 0.05
 
 @dataclass(frozen=True, slots=True)
 class UnicityOfCells:
-    """What whoever knows so many cells of a row can do."""
+    """What somebody can do who knows a number of cells of a row."""
 
     cells: int
     mean: float
-    """The share of rows that stand alone, on average over sets of so many columns."""
+    """The share of rows that stand alone, on average over sets of as many columns."""
     worst: float
     """The largest share by any set that was looked at."""
     columns: tuple[str, ...]
@@ -48,7 +48,7 @@ class UnicityOfCells:
     sets: int
     """The sets that the average is of."""
     is_every: bool
-    """These are all sets of so many columns; else the average is of sets drawn at random, and a worse one may exist."""
+    """These are all sets of as many columns; else the average is of sets drawn at random, and a worse one may exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Unicity:
         return self.of(min(3, len(self.columns))).mean > HIGH
 
     def of(self, cells: int) -> UnicityOfCells:
-        """Return what is found by whoever knows so many cells."""
+        """Return what is found by somebody who knows this number of cells."""
         return next(one for one in self.known if one.cells >= cells)
 
     @property
@@ -143,7 +143,7 @@ def _combinations_of(table: DistinctRows, columns: Sequence[int]) -> int:
 
 
 def _sets_of(number: int, cells: int) -> list[tuple[int, ...]]:
-    """Return all sets of so many columns, or some of them that are drawn, the same ones each time."""
+    """Return all sets of ``cells`` columns, or some of them that are drawn, the same ones each time."""
     if math.comb(number, cells) <= SETS:
         return list(combinations(range(number), cells))
     draw = np.random.default_rng([number, cells])

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 LARGE = 50
-"""For groups of so many records the series below ends after a few dozen terms, whatever p is."""
+"""Records of a group from which the series below ends after a few dozen terms, whatever p is."""
 TERMS = 200
 
 
 def individual_risk(sizes: NDArray[np.int64], people: Floats) -> Floats:
-    """Return E[1 / F | f] for groups of f records that stand for so many people, the sum of their sampling weights.
+    """Return E[1 / F | f] for groups of f records and the people they stand for, the sum of their sampling weights.
 
     F is the group's size in the population: given f, it is taken as negative binomial with p = f over the sum of the
     weights, as Benedetti and Franconi do. Then the risk is p^f / f · 2F1(f, f; f + 1; 1 - p), which is p times the

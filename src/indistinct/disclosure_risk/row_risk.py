@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from indistinct.policy import Policy
 
 ALL_SETS = 12
-"""Up to so many columns every set of them is looked at; of more, sets of at most FEW."""
+"""Columns of which every set is looked at; of more columns, sets of at most FEW."""
 FEW = 3
 MOST_COMPARED = 200_000_000
 """Comparisons of a tuple with a node, after which no further combination of steps is looked for."""

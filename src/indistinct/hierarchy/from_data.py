@@ -18,7 +18,7 @@ from indistinct.hierarchy.kinds.listed import Levels, levels
 from indistinct.hierarchy.kinds.number_labels import Intervals, intervals
 
 MOST_COMPARED = 2000
-"""So many values are compared with each other; more would take minutes."""
+"""Values that are compared with each other; more would take minutes."""
 
 Cells = Iterable[object] | Mapping[str, int]
 """The cells of a column, or how often each of its values occurs."""
@@ -56,7 +56,7 @@ def by_target(pairs: Pairs, *, parts: Sequence[int] = (), top: str = "*") -> Lev
     """Return the hierarchy that merges values whose rows have a target spread alike.
 
     ``pairs`` are a value and its target for each row, or a mapping of such pairs to the number of rows. The two groups
-    whose merging loses least of what values tell about the target are merged, again and again; the levels are what
+    whose merging loses least of what values say about the target are merged, again and again; the levels are what
     stands when as many groups are left as ``parts`` says, coarser from level to level, or else half as many each time.
 
     Source: Slonim and Tishby 1999, agglomerative information bottleneck.
@@ -237,7 +237,7 @@ def _losses(one: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np
 
 
 def _information(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of s ln(s / S) for each row, with S its sum: what a row tells about the target."""
+    """Return the sum of s ln(s / S) for each row, with S its sum: what a row says about the target."""
     whole = shares.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(shares > 0, shares * np.log(shares / whole), 0.0)

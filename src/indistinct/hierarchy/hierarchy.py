@@ -143,7 +143,7 @@ class Hierarchy(ABC):
     def table(self, values: Labels | None = None) -> list[list[str | None]]:
         """Return one row per value: the value, then its label at each level, the top last.
 
-        A listed hierarchy gives all its values unless told which; the others need ``values``.
+        A listed hierarchy gives all its values unless ``values`` names some; the others need ``values``.
 
         >>> from indistinct.hierarchy import prefix
         >>> prefix(3).table(["021", "022"])

@@ -1,4 +1,4 @@
-"""Releasing again: how a search is told what earlier releases have shown, so that the next one undoes none of them.
+"""Releasing again: a search knows what earlier releases have shown, so that the next one undoes none of them.
 
 What was released of a person before becomes one more quasi-identifying column, the history, which is never generalized
 and never released. Groups then hold people of one history only, so that each part of a released group that somebody
@@ -36,7 +36,7 @@ from indistinct.search import Algorithm, MInvariant
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What a search is told of earlier releases; without any it is told nothing."""
+    """What a search must know of earlier releases; nothing without any."""
 
     policies: tuple[Policy, ...] = ()
     """The policies of the earlier releases, whose promises still hold."""
@@ -62,8 +62,7 @@ class History:
         if self.signed is None:
             assert policy.quasi_identifiers is not None  # set when the policy was made
             named = {name: (*columns, HISTORY) for name, columns in policy.quasi_identifiers.items()}
-            told = with_internal_columns(policy, quasi(keep()), named)
-            return replace(told, privacy=models)
+            return replace(with_internal_columns(policy, quasi(keep()), named), privacy=models)
         asks_all = [model.asks_sensitive and model.column is None for model in models]
         models = [
             replace(model, column=self.signed) if asks else model  # type: ignore[type-var]  # models are dataclasses
@@ -89,7 +88,7 @@ def with_internal_columns(
     )
 
 
-def tell_history(rows: Rows, terms: Terms, algorithm: Algorithm, earlier: Earlier, private: Path) -> History:
+def write_history(rows: Rows, terms: Terms, algorithm: Algorithm, earlier: Earlier, private: Path) -> History:
     """Write the history of everybody who was released before to a private folder, and say what a search must keep to.
 
     Where m-invariance was promised, it is the values that a person's group had; nobody is counted then, since people

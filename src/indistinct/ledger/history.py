@@ -43,7 +43,7 @@ from indistinct.privacy.model import BoolArray
 from indistinct.showing.words import counted
 
 MOST_FAILURES = 20
-"""So many failing patterns are described; all are counted."""
+"""Failing patterns that are described; all are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +213,12 @@ def judge_together(histories: Histories, entries: Sequence[int], policies: Seque
                 continue
             if model.known is not None:
                 raise PolicyError(
-                    f"privacy: a ledger cannot tell what several releases together mean for {model.name} with known, "
+                    f"privacy: a ledger cannot judge what several releases together mean for {model.name} with known, "
                     "since it keeps no labels of people; drop known for releases that it remembers"
                 )
             if model.asks_population:
                 raise PolicyError(
-                    f"privacy: a ledger cannot tell what several releases together mean for {model.name}, since it "
+                    f"privacy: a ledger cannot judge what several releases together mean for {model.name}, since it "
                     "keeps no labels of people; use k-anonymity for releases that it remembers"
                 )
             failing = is_present & ~model.holds(_cells(histories, release, policy, model, sizes))

@@ -18,7 +18,7 @@ from typing import Any
 
 from indistinct.engine import HISTORY, KEY, PERSON, PROFILE, ROW, STATE, Recognition, Rows
 from indistinct.errors import LedgerError
-from indistinct.ledger.again import History, search_again, tell_history, with_internal_columns
+from indistinct.ledger.again import History, search_again, with_internal_columns, write_history
 from indistinct.ledger.history import Earlier
 from indistinct.ledger.store.entry_files import MEMBERS
 from indistinct.ledger.terms import Terms
@@ -63,7 +63,7 @@ class Offer:
         policy.check(self.rows.columns())
         history = History()
         if self.terms.again is not None:
-            history = tell_history(self.rows, self.terms, self.algorithm, earlier, self.private)
+            history = write_history(self.rows, self.terms, self.algorithm, earlier, self.private)
         how, asked = recognition(self.terms, secret, history), history.policy(policy)
         with recognise_people(self.rows, how) as recognised, count_recognised(recognised, asked, watch) as counted:
             recoding = search_again(counted, self.algorithm, history, watch)

@@ -1,4 +1,4 @@
-"""Answers: what is told of a check, a risk, a verdict and a report, made of numbers and of words that are known here.
+"""Answers about a check, a risk, a verdict and a report, made of numbers and of words that are known here.
 
 Nothing is passed on that somebody else wrote: no message, no detail, no label. Every text in an answer is one of this
 module, a name of a model, or a column that the policy or the question itself names.
@@ -47,13 +47,13 @@ UNKNOWN = "it could not be done"
 
 
 def column_names(policy: Policy | None) -> tuple[str, ...]:
-    """Return the names of columns that a policy itself tells."""
+    """Return the names of columns that a policy itself has."""
     if policy is None:
         return ()
     return tuple(dict.fromkeys(name for part in policy.parts.values() for name in part.policy.columns))
 
 
-def tell_error(error: BaseException, known: Iterable[str] = (), command: str = "") -> dict[str, Any]:
+def answer_error(error: BaseException, known: Iterable[str] = (), command: str = "") -> dict[str, Any]:
     """Say of an error what kind it is, how many mistakes there are, and which known columns they are about.
 
     Its message may quote what stands in a file, so it is not passed on; the holder sees it with the ``command``.
@@ -61,20 +61,24 @@ def tell_error(error: BaseException, known: Iterable[str] = (), command: str = "
     kind = next((one for one in type(error).__mro__ if one in WORDS), None)
     texts = error.mistakes if isinstance(error, PolicyError) else (str(error),)
     about = [name for name in known if any(f"columns.{name}" in text or repr(name) in text for text in texts)]
-    told: dict[str, Any] = {"error": UNKNOWN if kind is None else WORDS[kind], "mistakes": len(texts), "columns": about}
-    return told | ({"holder_runs": command} if command else {})
+    answer: dict[str, Any] = {
+        "error": UNKNOWN if kind is None else WORDS[kind],
+        "mistakes": len(texts),
+        "columns": about,
+    }
+    return answer | ({"holder_runs": command} if command else {})
 
 
-def tell_check(found: PolicyCheck, policy: Policy, command: str) -> dict[str, Any]:
-    """Say whether a policy can be met, how anonymous the table is as it is, and which columns tell others."""
+def answer_check(found: PolicyCheck, policy: Policy, command: str) -> dict[str, Any]:
+    """Say whether a policy can be met, how anonymous the table is as it is, and which columns determine others."""
     names = column_names(policy)
-    telling = [[one.column, one.tells] for one in found.dependencies if one.column in names and one.tells in names]
-    told = {"feasible": found.is_feasible, **_numbers(found.figures), "columns_that_tell_others": telling}
-    told["warnings"] = len(found.notes) + len(found.dependencies)
-    return told if found.error is None else told | tell_error(found.error, names, command)
+    determining = [[one.column, one.tells] for one in found.dependencies if one.column in names and one.tells in names]
+    answer = {"feasible": found.is_feasible, **_numbers(found.figures), "columns_that_tell_others": determining}
+    answer["warnings"] = len(found.notes) + len(found.dependencies)
+    return answer if found.error is None else answer | answer_error(found.error, names, command)
 
 
-def tell_risk(found: Risk, known: Collection[str]) -> dict[str, Any]:
+def answer_risk(found: Risk, known: Collection[str]) -> dict[str, Any]:
     """Say how exposed the people of a table are; columns by name only if they were asked about."""
     sets = [one for one in (*found.unique, *found.nearly_unique) if set(one.columns) <= set(known)]
     return {
@@ -96,7 +100,7 @@ def tell_risk(found: Risk, known: Collection[str]) -> dict[str, Any]:
     }
 
 
-def tell_verdict(found: Verdict) -> dict[str, Any]:
+def answer_verdict(found: Verdict) -> dict[str, Any]:
     """Say whether a release holds what it promises, and which checks failed."""
     return {
         "passed": found.passed,
@@ -108,7 +112,7 @@ def tell_verdict(found: Verdict) -> dict[str, Any]:
     }
 
 
-def tell_report(facts: Mapping[str, Any], path: str) -> dict[str, Any]:
+def answer_report(facts: Mapping[str, Any], path: str) -> dict[str, Any]:
     """Say where a report is, and what it concludes."""
     concluded = facts["conclusion"]
     return {
@@ -119,7 +123,7 @@ def tell_report(facts: Mapping[str, Any], path: str) -> dict[str, Any]:
     }
 
 
-def tell_profile(found: Profile, path: str) -> dict[str, Any]:
+def answer_profile(found: Profile, path: str) -> dict[str, Any]:
     """Say how many columns of each role were guessed; their names stand in the policy that was written."""
     roles = [column.role for column in found.columns]
     return {

@@ -16,7 +16,7 @@ LINKED = "links are not followed, also those in a folder; name the file itself"
 
 
 class ShownError(IndistinctError):
-    """An error whose words are for an assistant: they quote nothing, so they may be told."""
+    """An error whose words are for an assistant: they quote nothing, so they may be passed on."""
 
 
 @dataclass(frozen=True, slots=True)

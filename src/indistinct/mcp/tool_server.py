@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS = (
     "Tables of people and releases made from them, in one folder of the user's machine. Name files relative to it. "
-    "Answers are numbers, names of columns that a policy or you named, and verdicts. Cells are never told, nor "
+    "Answers are numbers, names of columns that a policy or you named, and verdicts. Cells are never passed on, nor "
     "messages that could quote one: where an answer has 'holder_runs', ask the user to run that command and read it. "
     "The order: init, then the user reads the policy; check; the user runs 'indistinct anonymize'; verify; report."
 )
@@ -52,7 +52,7 @@ class Tools:
         return [self.init, self.check, self.risk, self.verify, self.report]
 
     def init(self, table: str, output: str, k: int = 5) -> dict[str, Any]:
-        """Write a first policy for a table, for the user to read. Tells how many columns have which role, no names."""
+        """Write a first policy for a table, for the user to read. Counts the columns of each role, without names."""
         from indistinct.pipeline.suggesting import suggested_policy
         from indistinct.policy.files.policy_file import policy_toml
         from indistinct.profiling import comments, profile
@@ -61,7 +61,7 @@ class Tools:
             goal = self.root.new_file(output, ".toml")
             found = profile(self.root.existing(table))
             write_whole(goal, policy_toml(suggested_policy(found, k, 0.02), comments(found)))
-            return answers.tell_profile(found, output)
+            return answers.answer_profile(found, output)
 
         return _ask(ask, command=_command("init", table, "-o", output))
 
@@ -75,7 +75,7 @@ class Tools:
             asked = self.root.policy(policy)
             if not isinstance(asked, Policy):
                 raise ShownError("a policy of several tables is not offered here")
-            return answers.tell_check(check(self.root.existing(table), asked), asked, command)
+            return answers.answer_check(check(self.root.existing(table), asked), asked, command)
 
         return _ask(ask, command=command)
 
@@ -90,7 +90,7 @@ class Tools:
             if (asked is None) == (columns is None) or not isinstance(asked, Policy | None):
                 raise ShownError("name a policy of one table, or the columns that others may know")
             known = columns if asked is None else answers.column_names(asked)
-            return answers.tell_risk(risk(self.root.existing(table), columns, policy=asked), known or ())
+            return answers.answer_risk(risk(self.root.existing(table), columns, policy=asked), known or ())
 
         return _ask(ask, command=_command("risk", table))
 
@@ -100,14 +100,14 @@ class Tools:
 
         def ask() -> dict[str, Any]:
             asked = None if policy is None else self.root.policy(policy)
-            return answers.tell_verdict(verify(self.root.existing(release), asked))
+            return answers.answer_verdict(verify(self.root.existing(release), asked))
 
         return _ask(ask, command=_command("verify", *([policy] if policy else []), release))
 
     def report(
         self, policy: str, release: str, output: str, edition: Literal["internal", "public"] = "public"
     ) -> dict[str, Any]:
-        """Write everything that is known about a release as a page of HTML. Tells its path and its verdict alone."""
+        """Write everything that is known about a release as a page of HTML. Answers its path and its verdict alone."""
         from indistinct.report.page import render, report_facts, write_page
 
         command = _command("report", policy, release, "-o", output)
@@ -118,7 +118,7 @@ class Tools:
                 raise ShownError("a policy of several tables is not offered here")
             facts = report_facts(self.root.existing(release), asked, edition=edition)
             write_page(goal, render(facts), is_public=edition == "public")
-            return answers.tell_report(facts, output)
+            return answers.answer_report(facts, output)
 
         return _ask(ask, command=command)
 
@@ -133,9 +133,9 @@ def _ask(question: Callable[[], dict[str, Any]], command: str) -> dict[str, Any]
     try:
         return question()
     except Exception as error:
-        return {"error": str(error)} if isinstance(error, ShownError) else answers.tell_error(error, command=command)
+        return {"error": str(error)} if isinstance(error, ShownError) else answers.answer_error(error, command=command)
 
 
 def _command(*words: str) -> str:
-    """Return the command by which the holder sees what is not told here."""
+    """Return the command by which the holder sees what is not answered here."""
     return shlex.join(["indistinct", *words])

@@ -119,7 +119,7 @@ def _weigh(profile: Profile, alone: Policy, k: int, watch: Watch | None) -> Weig
         hardly = [one.name for one in asked if not _hindrance(one, k)]
         chosen = tuple(hardly[:1] + [one.name for one in asked if one.name in hardly[1:] and _alike(one, k) <= HARDLY])
         return Weighed(0, 0.0, 0.0, chosen, {}, dict.fromkeys(one.name for one in asked if one.name not in chosen))
-    if sum(_alike(one, k) for one in asked) <= HARDLY and all(one.told_by is None for one in asked):
+    if sum(_alike(one, k) for one in asked) <= HARDLY and all(one.determined_by is None for one in asked):
         others = {name: values for name, values in harmful.items() if name not in names}
         return Weighed(0, 0.0, 0.0, tuple(names), others, dict.fromkeys(one.name for one in asked[MOST_WEIGHED:]))
     tried = replace(
@@ -187,7 +187,7 @@ def _has_one_row_each(profile: Profile) -> bool:
 
 
 def reasons(profile: Profile, policy: Policy, weighed: Weighed | None = None) -> list[str]:
-    """Say in sentences why a suggested policy has its algorithm and its models, and which columns tell others.
+    """Say in sentences why a suggested policy has its algorithm and its models, and which columns determine others.
 
     ``weighed`` is what models cost, where that was tried.
     """
@@ -261,7 +261,7 @@ def _losses(weighed: Weighed, loss: float) -> str:
 
 
 def _said_of_random_raise(policy: Policy) -> str:
-    """Say what labels tell of the values below them, and what is done about it."""
+    """Say what labels reveal of the values below them, and what is done about it."""
     if given := policy.options.get("random_raise"):
         return (
             f"random_raise = {given}: chance raises some labels, so that none can be sharpened, for up to 10 % more "
@@ -269,7 +269,7 @@ def _said_of_random_raise(policy: Policy) -> str:
             "each run makes another release, so give out one alone; without it (--random-raise 0) labels are the lowest"
         )
     return (
-        "no random_raise: every group carries the lowest labels, which tell something of the values below; "
+        "no random_raise: every group carries the lowest labels, which reveal something of the values below; "
         "random_raise = 0.1 "
         "among the options (--random-raise 0.1) lets chance raise some labels, so that none can be sharpened, for up "
         "to "
@@ -302,8 +302,8 @@ def _in_percent(share: float) -> str:
 
 def _hindrance(column: ColumnProfile, k: int) -> str:
     """Say why groups of k rows can hardly have two values of a column; nothing if they can."""
-    if column.told_by is not None:
-        return f"{column.told_by}, which is quasi, mostly tells it: should that be sensitive too?"
+    if column.determined_by is not None:
+        return f"{column.determined_by}, which is quasi, mostly determines it: should that be sensitive too?"
     if k < DIVERSE or column.largest_share**k > MOST_ALIKE:
         return f"{_in_percent(column.largest_share)} of all rows have one value: groups would have to be much larger"
     within, alike = column.alike_within(k)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from indistinct.policy import Policy
 
 MOST_MORE = 0.1
-"""Models may raise the loss by so much: a tenth of all that a table can lose."""
+"""What models may raise the loss by: a tenth of all that a table can lose."""
 MOST_TRIALS = 12
-"""So many releases are tried; a column that no trial was left for gets no model."""
+"""Releases that are tried; a column that no trial was left for gets no model."""
 DIVERSE, MOST_OF_A_GROUP = 2, 0.8
-"""So many values each group is asked for: more costs much and protects little more. Where single values are limited no
+"""Values that each group is asked for: more costs much and protects little more. Where single values are limited no
 larger share of a group may have them: of five people four."""
 
 

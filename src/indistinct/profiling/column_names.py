@@ -13,7 +13,7 @@ from typing import Literal
 
 WORDS = Path(__file__).with_name("words.toml")
 SHORTEST_PART = 7
-"""Words of roles and codes are parts of longer ones from so many letters on."""
+"""Letters from which words of roles and codes are also recognized as parts of longer ones."""
 
 
 def names_people(name: str) -> Literal["number", "name"] | None:
@@ -55,7 +55,7 @@ def numbers_something(word: str) -> bool:
 NUMBERING = re.compile(r"id(code|num|no|nr|nbr)|.+(id|idno|idnum|nbr|nummer|nr)")
 
 FEWEST = 0.01
-"""Of so many different values for each row at least one thinks that they number people: who has hundreds of rows?"""
+"""Different values for each row, at least, if they number people: hardly anybody has hundreds of rows."""
 
 
 NAMESAKES = 0.05
@@ -63,7 +63,7 @@ NAMESAKES = 0.05
 
 
 def number_people(rows: int, distinct: int) -> bool:
-    """Return whether so many different numbers in so many rows look as if they were those of people with several rows.
+    """Return whether numbers look like those of people with several rows, by their rows and their distinct values.
 
     >>> number_people(1000, 700), number_people(1000, 1000), number_people(1000, 8)
     (True, False, False)

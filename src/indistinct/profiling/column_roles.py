@@ -19,9 +19,9 @@ from indistinct.profiling.date_shapes import FIRST_YEAR, LAST_YEAR
 from indistinct.profiling.safe_harbor import SafeHarbor, identifiers_like
 
 LONG_TEXT, MANY_WORDS = 40, 5
-"""Texts of so many letters or words on average, many of them different, are written freely."""
+"""Average letters, or words, from which texts that mostly differ count as written freely."""
 EXACT_PLACES = 3
-"""Coordinates with so many decimals tell a house."""
+"""Decimals from which coordinates point to a house."""
 LARGEST_RATING = 10
 """A rate of no more is a mark that somebody gives."""
 LONG_NUMBER = 6
@@ -33,7 +33,7 @@ HALF, NEARLY_ALL = 0.5, 0.9
 DIAGNOSES, LONG_DIAGNOSIS = ("icd10", "icd10_cm", "icd9"), 4
 """Codes of diagnoses, known by such a length: A10 may be a ward as well."""
 FEWEST_ILLNESSES, MOST_TEXTS = 2, 1_000
-"""So many values must tell of health; columns of more texts are not read for it."""
+"""Values that must speak of health, at least; columns of more than MOST_TEXTS texts are not read for it."""
 LABORATORY = re.compile(r"(?<![a-z])(cd[348]|b12|a1c|il6|ca125|ca199)(?![a-z])", re.IGNORECASE)
 """What laboratories count is known by a name with digits, which words do not have."""
 LIGHTEST, HEAVIEST = 30, 250
@@ -43,13 +43,13 @@ URGENT = ("health", "offences", "beliefs", "money", "scores")
 """Topics of sensitive columns, the one that harms most first."""
 
 FEWEST_ITEMS = 4
-"""So many columns with the same values, three or more, of unknown or sensitive names are items of one record."""
+"""Columns of unknown or sensitive names with the same three or more values that make them items of one record."""
 FEWEST_CHECKED = 8
-"""So many columns of unknown names with the same two words are a list of questions that was ticked off."""
+"""Columns of unknown names with the same two words that make them a list of questions which was ticked off."""
 FEWEST_OF_HEALTH = 4
-"""So many columns, and more than others may know, tell of health in a medical record."""
+"""Columns of health that make a medical record, if they are more than those that others may know."""
 FEWEST_SIBLINGS = 2
-"""So many others must be named alike."""
+"""Others that must be named alike."""
 MOST_OUTCOMES = 3
 """A study ends in no more ways: alive, ill again, dead."""
 
@@ -76,8 +76,8 @@ class ColumnProfile:
     """Values that seem to mean a missing cell."""
     unreadable: Unreadable = "refuse"
     """What is to become of the few values that the hierarchy cannot read."""
-    told_by: str | None = None
-    """Of a sensitive column: a quasi column that tells it, more often than not."""
+    determined_by: str | None = None
+    """Of a sensitive column: a quasi column that determines it, more often than not."""
     alike: tuple[tuple[str, float], ...] = ()
     """Of a sensitive column, for groups of 2, 3, … rows that agree in one quasi column: the column within which they
     have one value most often, and how often by chance."""
@@ -112,7 +112,7 @@ class ColumnProfile:
             "safe_harbor": [one.letter for one in self.safe_harbor],
             "missing_codes": len(self.missing_codes),
             "unreadable": self.unreadable,
-            "told_by": self.told_by,
+            "determined_by": self.determined_by,
         }
 
 
@@ -145,7 +145,7 @@ def judge(name: str, cells: ColumnStatistics, by_siblings: Mapping[str, tuple[st
     if _is_rating(name, cells):
         return profile("sensitive", "a mark that somebody gives is an opinion")
     if _are_illnesses(cells, shape) and (said is None or is_vague(name)):
-        return profile("sensitive", "its values tell of health, whatever its name")
+        return profile("sensitive", "its values speak of health, whatever its name")
     if said == "sensitive":
         hint = "; nearly every value is different: make it quasi if others may know it" * cells.is_nearly_unique
         return profile("sensitive", f"its name says that nobody should learn it ({topic}){hint}")
@@ -164,7 +164,7 @@ def judge(name: str, cells: ColumnStatistics, by_siblings: Mapping[str, tuple[st
 
 
 def said_by(name: str) -> tuple[Role | None, str | None]:
-    """Return the role that a column's name tells, and its topic; a word that says little yields to another.
+    """Return the role that a column's name suggests, and its topic; a word that says little yields to another.
 
     >>> said_by("HealthProblem"), said_by("marital_status"), said_by("date_of_treatment"), said_by("x17")
     (('sensitive', 'health'), ('quasi', 'household'), ('sensitive', 'health'), (None, None))
@@ -208,7 +208,7 @@ def _naming(name: str, cells: ColumnStatistics, shape: Shape, listed: Sequence[S
     if by_values:
         return by_values[0]
     if _is_place(name, cells):
-        return "coordinates that tell a house"
+        return "coordinates that point to a house"
     words = words_of(name)
     is_amount = bool(cells.numbers) and not cells.is_whole
     if is_amount or shape.kind == "dates" or cells.distinct == 0:
@@ -253,7 +253,7 @@ def _names_somebody(name: str, cells: ColumnStatistics) -> bool:
 
 
 def _numbering(cells: ColumnStatistics, words: Sequence[str]) -> str:
-    """Say why a column of numbers or codes tells single people, or who belongs together; nothing if it does not."""
+    """Say why a column of numbers or codes singles people out, or who belongs together; nothing if it does not."""
     is_number = any(map(numbers_something, words))
     strict = [word for word in words if word not in ("num", "number", "no", "nb")]
     is_strict = any(map(numbers_something, strict))
@@ -264,7 +264,7 @@ def _numbering(cells: ColumnStatistics, words: Sequence[str]) -> str:
     if not is_strict or cells.distinct <= MANY:
         return ""
     if word_list("identifier.belonging").fits_any(words):
-        return "it numbers something that several rows have in common, and tells who belongs together"
+        return "it numbers something that several rows have in common, and shows who belongs together"
     is_of_others = word_list("identifier.others").fits_any(words) or said_by(" ".join(strict))[0] == "quasi"
     return "" if is_of_others else "its name says that it numbers people or rows"
 
@@ -312,9 +312,9 @@ def _are_illnesses(cells: ColumnStatistics, shape: Shape) -> bool:
         return False
     if shape.kind in DIAGNOSES:
         return any(len(value.strip()) >= LONG_DIAGNOSIS for value in cells.meaningful)
-    told = [word_list("values.illnesses").fits_any(words_of(one), SHORTEST_PART) for one in cells.values]
-    rows = int(cells.counts[np.array(told, np.bool_)].sum()) if told else 0
-    return sum(told) >= FEWEST_ILLNESSES and rows >= HALF * cells.present
+    speaking = [word_list("values.illnesses").fits_any(words_of(one), SHORTEST_PART) for one in cells.values]
+    rows = int(cells.counts[np.array(speaking, np.bool_)].sum()) if speaking else 0
+    return sum(speaking) >= FEWEST_ILLNESSES and rows >= HALF * cells.present
 
 
 def _telling(cells: ColumnStatistics, shape: Shape) -> str:
@@ -359,7 +359,7 @@ def _is_dense(cells: ColumnStatistics) -> bool:
 def roles_by_siblings(table: Mapping[str, ColumnStatistics]) -> dict[str, tuple[str | None, str]]:
     """Return the columns of unknown names that belong to what nobody should learn, each with its topic and the reason.
 
-    What surrounds a column tells more than a name that says nothing: in a medical record it is a finding or a
+    What surrounds a column says more than a name that says nothing: in a medical record it is a finding or a
     treatment, which those know who treat. Whatever holds a value of its own for nearly every row is left to
     others to judge.
     """
@@ -400,13 +400,13 @@ def _items(table: Mapping[str, ColumnStatistics]) -> dict[str, int]:
 def _of_a_record(
     table: Mapping[str, ColumnStatistics], said: Mapping[str, tuple[str | None, str | None]]
 ) -> dict[str, str]:
-    """Return the columns of unknown names in a table of which most known names tell of health."""
+    """Return the columns of unknown names in a table of which most known names speak of health."""
     of_health = sum(topic == "health" for _, topic in said.values())
     known = sum(role == "quasi" and topic != "time" for role, topic in said.values())
     if of_health < FEWEST_OF_HEALTH or of_health <= known:
         return {}
-    told = f"its name says nothing, but {of_health} columns tell of health"
-    reason = f"{told}: a medical record knows it; if others may, make it quasi"
+    found = f"its name says nothing, but {of_health} columns speak of health"
+    reason = f"{found}: a medical record knows it; if others may, make it quasi"
     return {name: reason for name, (role, _) in said.items() if role is None and not table[name].is_nearly_unique}
 
 

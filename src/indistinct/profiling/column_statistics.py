@@ -21,12 +21,12 @@ MANY = 20
 """With fewer distinct values nothing is concluded from nearly all being different."""
 NEARLY_UNIQUE = 0.9
 AT_ONCE = 20
-"""So many columns of a table that is too large to be read are encoded together."""
+"""Columns that are encoded together, of a table that is too large to be read."""
 NOT_THERE_NUMBERS = (-9, -8, -7, -1, -99, -98, -97, -88, -77, -999, -998, -9999, -99999)
 FEWEST_BESIDE, MOST_STRAYS, LONGEST_STRAY = 3, 2, 4
-"""Beside at least so many numbers so few texts, no longer than this, are codes: N for not applicable."""
+"""Beside three numbers or more, at most two texts of at most four letters are codes: N for not applicable."""
 FEWEST_NUMBERS = 0.95
-"""A column is one of numbers if so many of its cells are, apart from codes that mean missing."""
+"""The share of cells, apart from codes that mean missing, that makes a column one of numbers."""
 
 
 @dataclass(frozen=True)

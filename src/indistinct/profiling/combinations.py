@@ -21,11 +21,11 @@ from indistinct.engine import Counts, Rows
 from indistinct.progress import Watch
 
 MOST_SETS, FEWEST_SETS = 20_000, 500
-"""So many sets of columns of one size are looked at, at most and at least."""
+"""Sets of columns of one size that are looked at, at most and at least."""
 MOST_WORK = 200_000_000
-"""And so many distinct rows are counted for them, unless these are the least sets."""
+"""Distinct rows that are counted for all of them, unless these are the fewest sets."""
 REPORTED = 50
-"""After so many sets it is told how far the work is."""
+"""Sets after which progress is reported."""
 LARGEST_KEY = 2**62
 """More combinations of values have no number of 64 bits."""
 
@@ -132,10 +132,10 @@ class DistinctRows:
 def minimal_combinations(
     counted: DistinctRows, share: float, most: int, watch: Watch | None = None
 ) -> list[Combination]:
-    """Return the minimal sets of at most so many columns by which at least a share of the rows, or people, stand alone.
+    """Return the minimal sets of at most ``most`` columns by which at least a share of rows, or people, stand alone.
 
     More columns never leave fewer alone. So a set that contains one that was found is not minimal, and is not
-    counted; nor is one whose columns have too few values for so many combinations. Of very many columns those with
+    counted; nor is one whose columns have too few combinations of values. Of very many columns those with
     most values are looked at together (``DistinctRows.looked_at``).
     """
     rows = counted.records

@@ -45,11 +45,11 @@ MONTH = re.compile(r"(?<![a-z])(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)
 QUARTER = re.compile(r"\s*(\d{4})[ -]?[Qq]([1-4])\s*|\s*[Qq]([1-4])[ /-]?(\d{4})\s*", re.ASCII)
 FEWEST_QUARTERS, MOST_QUARTERS = 3, 400
 TRIED = 200
-"""So many values of a column are tried before all are."""
+"""Values of a column that are tried before all are."""
 MOSTLY = 0.8
-"""Such a share of the values that are tried must be dates."""
+"""The share of the values tried that must be dates."""
 MOST_UNREADABLE = 0.02
-"""Such a share of the cells may be unreadable, and is then read as missing."""
+"""The share of cells that may be unreadable, and is then read as missing."""
 
 
 def read_dates(cells: ColumnStatistics) -> tuple[Hierarchy, str] | None:

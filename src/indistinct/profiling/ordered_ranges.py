@@ -9,10 +9,10 @@ from itertools import pairwise
 from indistinct.hierarchy import read_number
 
 FEWEST = 3
-"""So many ranges make an order worth using."""
+"""Ranges from which an order is worth using."""
 MOST = 200
 ENOUGH = 0.6
-"""So large a share of the values must be ranges; the others, such as refused, keep to themselves."""
+"""The share of values that must be ranges; the others, such as refused, stay by themselves."""
 
 NUMBER = r"[-+]?[$€£]?\s*\d[\d,.' ]*?\s*[kK%]?"
 AND = r"\s*(?:-|–|—|to|bis|à|a|y|and|until|,|;|\.\.+)\s*"

@@ -24,7 +24,7 @@ from indistinct.profiling.safe_harbor import identifiers_like
 LIFELONG = ("birth", "sex", "origin")
 """What the name of a column is about whose value stays the same for a person."""
 SAME = 0.9
-"""Of so many people with several rows all rows must agree there; the rest are mistakes."""
+"""The share of people with several rows whose rows must all agree there; the rest are mistakes."""
 HARDLY = 0.1
 """Names that take away fewer mistakes about the sex or origin of those who bear them are those of different people."""
 SEED = 1
@@ -95,7 +95,7 @@ def _are_of_one(
 ) -> bool:
     """Return whether rows with one name seem to be of one person: many have one birth, or else one sex or origin.
 
-    Many people have the same given name, which also tells their sex: by such names only births tell who is one.
+    Many people have the same given name, which also says their sex: by such names only births show who is one.
     """
     lifelong = {topic: [one.name for one in columns if one.topic == topic and one.name in coded] for topic in LIFELONG}
     births = [coded[name].codes for name in lifelong["birth"] if found[name].distinct >= MANY]
@@ -121,7 +121,7 @@ def _repeats_beyond_chance(codes: Codes, others: Codes) -> float:
 
 
 def _share_that_agrees(codes: Codes, other: CodedColumn) -> float | None:
-    """Return the share of the values with several rows whose rows agree in another column; None if it tells nothing.
+    """Return the share of the values with several rows whose rows agree in another column; None if it says nothing.
 
     A missing cell contradicts nothing: sex often stands in the first row of a person alone.
     """

@@ -17,10 +17,10 @@ from indistinct.linkage.spelling import FORMATS, Days
 from indistinct.profiling.column_names import topics_of, word_list, words_of
 
 ENOUGH = 0.8
-"""So large a share of a column's values must look like an identifier."""
+"""The share of a column's values that must look like an identifier."""
 SAMPLE = 5_000
 FIRST, CLEARLY = 200, 0.2
-"""So many values are looked at first; what a share so far below enough of them looks like is looked for no further."""
+"""Values that are looked at first; if their share lies below ENOUGH by more than CLEARLY, no others are."""
 OLDEST = 89
 """Ages above this one must be put into one category."""
 
@@ -90,7 +90,7 @@ def identifiers_like(column: str, values: Sequence[str] | None) -> list[SafeHarb
 
 
 def _by_name(column: str) -> list[str]:
-    """Return the identifiers that a column's name tells; a weak word yields to any other."""
+    """Return the identifiers that a column's name suggests; a weak word yields to any other."""
     words, weak = words_of(column), word_list("weak.safe_harbor")
     found = [letter for letter, phrase in PHRASES.items() if all(part in words for part in phrase)]
     known = topics_of("safe_harbor")

@@ -24,21 +24,21 @@ from indistinct.profiling.repeated_rows import find_person, names_that_repeat, p
 from indistinct.progress import Watch
 
 MOST_ROWS = 0.8
-"""Columns by which such a share of the rows stands alone are said to identify."""
+"""The share of rows alone from which columns are said to identify."""
 MOST_WORK = 50_000_000
-"""So many distinct rows are counted to find them, for all sets of columns of one size together."""
+"""Distinct rows that are counted to find them, for all sets of columns of one size together."""
 MOST_LOOKED_AT = 15
 """Of more quasi columns those with most values are looked at together."""
 MOST_ASKED = 400
-"""Of so many pairs of a sensitive and a quasi column it is asked whether the latter tells the former."""
+"""Pairs of a sensitive and a quasi column of which it is asked whether the latter determines the former."""
 MOST_TRIED = 1_000
-"""So many rows, spread evenly, are kept to try releases on; of people with several rows all rows of so many."""
+"""Rows, spread evenly, that are kept to try releases on; where people have several rows, people with all of theirs."""
 LARGEST_ASKED = 20
 """Up to this size it is asked how many rows stand in groups, and how often groups have one sensitive value."""
 MOST_COUNTED = 20_000
-"""From so many rows, spread evenly, the latter is counted; from fewer where pairs of columns are many."""
+"""Rows, spread evenly, from which the latter is counted; fewer where there are many pairs of columns."""
 FEW_PAIRS = 100
-"""So many pairs of columns are counted in that many rows each."""
+"""Pairs of columns that are counted in MOST_COUNTED rows each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Profile:
     names: tuple[str, ...] = ()
     """The columns that name people, if nothing numbers them and the same names stand in many rows."""
     dependencies: tuple[Dependency, ...] = ()
-    """Columns that would be released as they are, and tell a quasi column."""
+    """Columns that would be released as they are, and determine a quasi column."""
     small_groups: tuple[int, ...] = ()
     """How many rows, or people, stand in groups of 1, 2, 3, … of them by all quasi columns as they are."""
     namesakes: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
         person = next((column.name for column in columns if column.topic == "person"), None)
         watch.report("dependencies")
         columns, dependencies = _without_dependencies(coded, columns, found)
-        columns = _with_telling(coded, _with_some_quasi(columns, person))
+        columns = _with_determined(coded, _with_some_quasi(columns, person))
         names, are_namesakes = ((), False) if person is not None else names_that_repeat(coded, columns, found)
         names, namesakes = ((), (*namesakes, *names)) if are_namesakes else (names, () if names else namesakes)
         identifying = _identifying(rows, [column for column in columns if column.role == "quasi"], count)
@@ -146,7 +146,7 @@ def _judge_all(
 def _without_dependencies(
     coded: Mapping[str, CodedColumn], columns: list[ColumnProfile], found: Mapping[str, ColumnStatistics]
 ) -> tuple[list[ColumnProfile], tuple[Dependency, ...]]:
-    """Make quasi what is neither quasi nor sensitive and tells a quasi column; and say which sensitive ones do."""
+    """Make quasi what is neither quasi nor sensitive and determines a quasi column; and say which sensitive ones do."""
     names = [column.name for column in columns if column.role == "quasi"]
     released = [column.name for column in columns if column.role in ("other", "sensitive") and column.distinct > 1]
     dependencies = dependencies_between(coded, released, names)
@@ -156,17 +156,17 @@ def _without_dependencies(
         tells.setdefault(one.column, []).append(one)
     changed = []
     for column in columns:
-        told = tells.get(column.name)
-        if told is None:
+        found_quasi = tells.get(column.name)
+        if found_quasi is None:
             changed.append(column)
             continue
-        which = ", ".join(one.tells for one in told[:3])
+        which = ", ".join(one.tells for one in found_quasi[:3])
         if column.role == "other":
             shape = shape_of(column.name, found[column.name])
-            reason = f"it tells {which}, which is quasi; {shape.words}"
+            reason = f"it determines {which}, which is quasi; {shape.words}"
             changed.append(column.as_quasi(shape, reason))
         else:
-            changed.append(replace(column, reason=f"{column.reason}; it tells {which}: consider to make it quasi"))
+            changed.append(replace(column, reason=f"{column.reason}; it determines {which}: consider to make it quasi"))
     roles = {column.name: column.role for column in changed}
     return changed, tuple(one for one in dependencies if roles[one.column] != "quasi")
 
@@ -199,17 +199,17 @@ def _with_twins(
     return made, [one for one in dependencies if one.tells not in twins]
 
 
-def _with_telling(coded: Mapping[str, CodedColumn], columns: list[ColumnProfile]) -> list[ColumnProfile]:
-    """Note which quasi column tells a sensitive one more often than not; of many the most urgent."""
+def _with_determined(coded: Mapping[str, CodedColumn], columns: list[ColumnProfile]) -> list[ColumnProfile]:
+    """Note which quasi column determines a sensitive one more often than not; of many the most urgent."""
     sensitive = sorted((one for one in columns if one.role == "sensitive"), key=lambda one: one.urgency)
     names = [column.name for column in columns if column.role == "quasi"]
     asked = [column.name for column in sensitive[: max(1, MOST_ASKED // max(1, len(names)))]]
-    told: dict[str, str] = {}
+    determined: dict[str, str] = {}
     for one in dependencies_between(coded, names, asked, enough=HALF):
-        told.setdefault(one.tells, one.column)
+        determined.setdefault(one.tells, one.column)
     counted = min(MOST_COUNTED, MOST_COUNTED * FEW_PAIRS // max(1, len(asked) * len(names)))
     alike = {name: _alike(coded, names, name, counted) for name in asked if name in coded}
-    return [replace(one, told_by=told.get(one.name), alike=alike.get(one.name, ())) for one in columns]
+    return [replace(one, determined_by=determined.get(one.name), alike=alike.get(one.name, ())) for one in columns]
 
 
 def _alike(

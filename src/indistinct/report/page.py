@@ -66,7 +66,7 @@ def report_facts(
 
     ``release`` is a Release or a release folder; ``ReportOptions`` lists the ``options``.
     """
-    reading: dict[str, Any] = {name: told for name, told in options.items() if name in ReadingOptions.__annotations__}
+    reading: dict[str, Any] = {name: value for name, value in options.items() if name in ReadingOptions.__annotations__}
     about = options.get("about") or {}
     if mistakes := about_mistakes(about):
         raise PolicyError(mistakes)
@@ -155,7 +155,7 @@ def write_report(
 
 
 def write_page(goal: Path, page: str, *, is_public: bool = False) -> None:
-    """Write a page whole or not at all; only its owner may read one that tells about the private table."""
+    """Write a page whole or not at all; only its owner may read one that describes the private table."""
     write_whole(goal, page, mode=EVERYBODY if is_public else OWNER_ONLY)
 
 

@@ -1,6 +1,6 @@
 """Subject: what a report is about: the released tables, what the release says of itself, and the private counts.
 
-The public edition is made from the first two alone. It never gets to see the private table, so it cannot tell of it.
+The public edition is made from the first two alone. It never gets to see the private table, so it cannot describe it.
 """
 
 from __future__ import annotations

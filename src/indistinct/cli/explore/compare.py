@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 OTHERS = ("precision", "loss", "entropy", "discernibility", "average-group-size", "ncp", "accuracy", "completeness")
 """The measures that stand beside the one that counts, as far as there is room; ``--json`` has all."""
 DIGITS = 12
-"""Figures that agree to so many digits are equal."""
+"""Digits to which equal figures agree."""
 EXIT_CODES = {
     "interrupted": InterruptedSearchError.exit_code,
     "refused": PolicyError.exit_code,
@@ -120,7 +120,7 @@ def compare(
         show.document(about | found.to_dict() | {"written": None if chart is None else str(chart)})
     else:
         _show(found, measure)
-        _tell(found, measure, best)
+        _summarize(found, measure, best)
         if chart is not None:
             show.say(f"written to {chart}", show.GOOD)
         if best is not None:
@@ -264,7 +264,7 @@ def _errors_by(place: int) -> list[_Figure]:
     ]
 
 
-def _tell(found: Comparison, measure: str, best: Trial | None) -> None:
+def _summarize(found: Comparison, measure: str, best: Trial | None) -> None:
     """Say in words what is best, what is quickest, and what is exact."""
     from indistinct.pipeline.trials import QUERY_ERROR, time_text
 

@@ -100,7 +100,7 @@ def frontier(
         show.document(content | {"written": None if output is None else str(output)})
         return
     _show(found, all_limits, first, (own_k, own_limit))
-    _tell(found, own, own_k, own_limit)
+    _summarize(found, own, own_k, own_limit)
     if output is not None:
         show.say(f"written to {output}", show.GOOD)
     show.next_steps(["anonymize", policy_path, table, "-o", "release"])
@@ -252,7 +252,7 @@ def _chart(found: Frontier, limits: Sequence[int | float], measure: str) -> Char
     )
 
 
-def _tell(found: Frontier, own: Point | None, k: int, limit: int | float) -> None:
+def _summarize(found: Frontier, own: Point | None, k: int, limit: int | float) -> None:
     """Say what the policy's own cell means."""
     asked = f"k = {k} with at most {_limit_in_words(limit)} suppressed"
     if own is None:

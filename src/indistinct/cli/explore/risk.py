@@ -47,7 +47,7 @@ def risk(
     threshold: Annotated[
         float, typer.Option(min=0, max=1, help="Count records with a larger chance to be found as at risk.")
     ] = 0.2,
-    most: Annotated[int, typer.Option(min=0, help="Look at sets of so many columns at most.")] = 3,
+    most: Annotated[int, typer.Option(min=0, help="The most columns of a set that is looked at.")] = 3,
     nearly: Annotated[float, typer.Option(min=0, max=1, help="The share of rows alone that is nearly all.")] = 0.95,
     row: Annotated[
         int | None,

@@ -33,7 +33,7 @@ class Showing:
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write it as CSV, which levels reads.", show_default=False),
     ] = None
-    most: Annotated[int, typer.Option(min=1, help="Show so many labels below another.")] = 20
+    most: Annotated[int, typer.Option(min=1, help="The most labels to show below another.")] = 20
     replace: Annotated[bool, typer.Option(help="Overwrite FILE.")] = False
 
     def refuse_place(self) -> None:

@@ -26,9 +26,10 @@ MOST_OFFERED = 8
 
 def init(
     table: Table,
-    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Hide each person among so many rows.")] = 5,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Hide each person among this number of rows.")] = 5,
     known: Annotated[
-        int | None, typer.Option(min=1, help="Protect from whoever knows at most so many quasi columns, not all.")
+        int | None,
+        typer.Option(min=1, help="Protect from whoever knows at most this number of quasi columns, not all."),
     ] = None,
     random_raise: RandomRaise = None,
     diverse: Annotated[
@@ -106,7 +107,7 @@ def _with_known(policy: Policy, k: int, known: int) -> Policy:
 
 
 def _with_random_raise(policy: Policy, random_raise: float, known: int | None) -> Policy:
-    """Return the policy by which chance raises so many labels; none if it is 0."""
+    """Return the policy by which chance raises this share of the labels; none if it is 0."""
     others = {name: said for name, said in policy.options.items() if name != "random_raise"}
     if not random_raise:
         return replace(policy, options=others)

@@ -13,7 +13,7 @@ from indistinct.hierarchy.hierarchy import Hierarchy
 from indistinct.hierarchy.kinds.exact_numbers import read_number
 
 OLDEST = 90
-"""HIPAA Safe Harbor lets no single age of 90 or more be told, 45 CFR 164.514(b)(2)(i)(C)."""
+"""HIPAA Safe Harbor lets no single age of 90 or more be released, 45 CFR 164.514(b)(2)(i)(C)."""
 NACE = re.compile(r"([A-U])|([A-U])?\s?(?:(\d{1,2})(?:\.(\d)(?:\.?(\d)\.?\d{0,2})?)?|(\d\d)(\d)(?:(\d)\d{0,2})?)")
 
 
@@ -220,7 +220,7 @@ class Age(Catalogued):
     widths: ClassVar[tuple[int, ...]] = (1, 5, 10, 20)
 
     def path(self, value: str) -> tuple[str, ...] | None:
-        """Return ever wider ranges below 90; who is older is told no further at any level."""
+        """Return ever wider ranges below 90; who is older is divided no further at any level."""
         number = read_number(value)
         if number is None or number != int(number) or not 0 <= number <= 150:
             return None

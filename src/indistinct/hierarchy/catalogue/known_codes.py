@@ -22,9 +22,9 @@ MOST_COINCIDENCE = 0.01
 SIGNS_OF_UNKNOWN = "? - -- . n/a n.a. unknown missing not-available not-reported refused unspecified"
 """Texts that stand for no value in many tables; whether a column fits is asked of the others."""
 SAMPLE, CLEARLY = 500, 0.15
-"""So many values are looked at first; a kind whose share of them lies so far below the threshold is not looked at."""
+"""Values that are looked at first; a kind whose share of them lies that far below the threshold is left out."""
 NEED_SPREAD = {"icd10": 3, "icd10_cm": 3, "isco": 4, "naics": 4}
-"""Codes in digits must reach so many labels of the last level: those of one range may be any numbers of it."""
+"""Labels of the last level that codes in digits must reach: those of one range may be any numbers of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ def education(*levels: str, top: str | None = "*") -> Education:
 
 
 def age(*levels: str, top: str | None = "*") -> Age:
-    """Return the hierarchy of ages by HIPAA: from 90 on nothing more is told, at any level above the value itself.
+    """Return the hierarchy of ages by HIPAA: from 90 on nothing more is shown, at any level above the value itself.
 
     Levels: "year", "5 years", "10 years", "20 years".
 

@@ -32,7 +32,7 @@ class NamedPlaces(Catalogued):
     code_columns: ClassVar[int]
     """How many columns of codes stand before the names."""
     chance_of_codes: ClassVar[dict[int, float]]
-    """How likely a text of so many capital letters is a code by coincidence."""
+    """How likely a text of capital letters is a code by coincidence."""
 
     def path(self, value: str) -> tuple[str, ...] | None:
         """Return the labels of a place, however it is written."""

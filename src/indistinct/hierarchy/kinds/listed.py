@@ -374,10 +374,10 @@ def _torn_labels(rows: Sequence[Row], places: Sequence[str], is_file: bool) -> l
             known, known_place = first.setdefault(label, (parent, place))
             if parent != known and (label, parent) not in reported:
                 reported.add((label, parent))
-                told = f"{label!r} at level {level} goes to {parent!r}, but to {known!r} before"
+                wrong = f"{label!r} at level {level} goes to {parent!r}, but to {known!r} before"
                 if is_file:
-                    told = f"the label at level {level} goes to another one than before"
-                mistakes.append(f"{place}: {told} ({known_place}); a label has one parent: rename one of them")
+                    wrong = f"the label at level {level} goes to another one than before"
+                mistakes.append(f"{place}: {wrong} ({known_place}); a label has one parent: rename one of them")
     return mistakes
 
 

@@ -14,7 +14,7 @@ from indistinct.proof.checks import Check, Checked
 from indistinct.showing.words import counted
 
 MOST_FINDINGS = 10
-"""So many findings are told of each check; the others are counted."""
+"""Findings that are reported of each check; the others are counted."""
 UNSEEN = (
     "no head is noted elsewhere: that entries were cut off at the end, or the whole ledger was rolled back, exchanged "
     "or computed anew, could not be seen; note heads with ledger init --witness, or give one with --head or --release"
@@ -115,7 +115,7 @@ def _witness(rows: Sequence[Entry | Unreadable], start: str, witness: Witness) -
 
 
 def _left_over(rows: Sequence[Entry | Unreadable], files: Files) -> Check:
-    """Tell about folders that no entry refers to; a writer that was stopped leaves them, so they are no fault.
+    """Report folders that no entry refers to; a writer that was stopped leaves them, so they are no fault.
 
     A link is one: what it leads to can be exchanged, and nobody who looks at the store sees it.
     """
@@ -127,8 +127,8 @@ def _left_over(rows: Sequence[Entry | Unreadable], files: Files) -> Check:
     if links:
         found = [f"{name} is a link to another place" for name in links]
         return Check("store", False, f"{_findings_text(found)}; put the folder itself there, or name it with --store")
-    told = f"{counted(number, 'folder')} without an entry; indistinct ledger sweep removes what stopped writers left"
-    return Check("store", True, told if number else "nothing without an entry")
+    detail = f"{counted(number, 'folder')} without an entry; indistinct ledger sweep removes what stopped writers left"
+    return Check("store", True, detail if number else "nothing without an entry")
 
 
 def _findings_text(findings: Sequence[str]) -> str:

@@ -150,7 +150,7 @@ class Files:
         return goal
 
     def left_over(self, places: Iterable[str], older_than: float = LEFT_OVER_AFTER) -> list[Path]:
-        """Return the folders that none of these places names and that nobody has touched for so many seconds."""
+        """Return the folders that none of these places names and nobody has touched for ``older_than`` seconds."""
         named = set(places)
         before = time.time() - older_than
         found = []

@@ -105,7 +105,7 @@ def _name_of_run(run: Sequence[str]) -> str:
 
 
 def _neighbours(labels: Sequence[str], most: int) -> list[list[str]]:
-    """Cut labels in order into at most so many runs of about equal length."""
+    """Cut labels in order into at most ``most`` runs of about equal length."""
     length = -(-len(labels) // most)
     return [list(labels[start : start + length]) for start in range(0, len(labels), length)]
 

@@ -13,7 +13,7 @@ ALWAYS = (
     ),
     (
         "Several releases of the same people",
-        "Two releases that are each safe can tell more together. A ledger checks a release against earlier ones. "
+        "Two releases that are each safe can reveal more together. A ledger checks a release against earlier ones. "
         "Without one, to make this release again makes a second, different one.",
     ),
     ("Membership", "That a person is in the table at all can follow from the release."),
@@ -40,7 +40,7 @@ DRAWN = (
 
 SEVERAL_ROWS = (
     "Every group by itself hides a person among other people. Who knows several rows of somebody looks at several "
-    "groups; for what these tell together nothing is promised."
+    "groups; for what these reveal together nothing is promised."
 )
 
 
@@ -75,7 +75,7 @@ def _of_columns(policy: Policy) -> list[tuple[str, str]]:
     unasked = [name for name in policy.with_role("sensitive") if name not in policy.asked_sensitive]
     if unasked:
         names = ", ".join(unasked)
-        text = f"No model of the policy asks about {names}. If all rows of a group have the same value, it is told."
+        text = f"No model of the policy asks about {names}. If all rows of a group have the same value, it is revealed."
         found.append(("What a group has in common", text))
     if policy.perturbed:
         said = "; ".join(f"{name}: {how.in_words()}" for name, how in policy.perturbed.items())

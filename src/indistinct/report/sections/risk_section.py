@@ -21,7 +21,7 @@ from indistinct.report.subject import Subject
 STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
 """Where the bars of the distribution of group sizes begin."""
 MOST_COLUMNS = 3
-"""Columns that identify together are looked for up to so many."""
+"""Columns of a set, at most, that identify together."""
 MOST_TUPLES = 2_000_000
 """In larger lists they are not looked for: it would take longer than all the rest."""
 MOST_SETS = 8
@@ -34,7 +34,7 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
 
     ``population`` is the number of people that the table was drawn from, or a table of them. Figures count rows; where
     the policy says whose row it is, ``people`` has those that are known in people, and the population is left out,
-    since it has people and a release does not tell whose its rows are.
+    since it has people and a release does not say whose its rows are.
     """
     is_asked = population is not None and subject.form.generalizes and not subject.policy.person_columns
     whole = None if subject.policy.eligible else subject.source

@@ -48,7 +48,7 @@ def tradeoff(subject: Subject, watch: Watch) -> dict[str, Any]:
 def _why_not(subject: Subject) -> str | None:
     """Say why no trade-off is drawn, if that is so."""
     if subject.edition == "public":
-        return "it would tell about the private table, so it stands in the internal edition only"
+        return "it would describe the private table, so it stands in the internal edition only"
     if subject.before is None:
         return "it is counted from the private table, which is not at hand"
     if not subject.form.generalizes:
@@ -64,7 +64,7 @@ def _why_not(subject: Subject) -> str | None:
 
 
 def _measure(subject: Subject) -> str:
-    """Return the measure that the policy's search minimizes, if it names one and the release tells it."""
+    """Return the measure that the policy's search minimizes, if it names one and the release states it."""
     asked = exact_measure_of(subject.policy) or USUAL_MEASURE
     return asked if asked in subject.said["measures"] else USUAL_MEASURE
 

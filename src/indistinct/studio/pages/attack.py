@@ -141,7 +141,7 @@ def _outcomes(found: AttackRun) -> None:
     with controls.card("What the release tells by itself"):
         for outcome in found.outcomes:
             controls.Words("h3", outcome.title)
-            controls.tell(KINDS[outcome.severity], outcome.summary[0].upper() + outcome.summary[1:] + ".")
+            controls.notice(KINDS[outcome.severity], outcome.summary[0].upper() + outcome.summary[1:] + ".")
             if outcome.findings or outcome.meaning:
                 with controls.box("details"):
                     controls.Words("summary", "What was found, and what helps")
@@ -179,13 +179,13 @@ def _pairs(work: Work, desk: Desk, external: External) -> None:
             controls.button("Link", go, "primary", id="link")
 
 
-def _setter_of(pairs: dict[str, str], ours: str) -> controls.Told:
+def _setter_of(pairs: dict[str, str], ours: str) -> controls.OnChange:
     return lambda theirs: pairs.update({ours: theirs})
 
 
 def _show_links(report: LinkReport) -> None:
     with controls.card("What the linking found"):
-        controls.tell(KINDS[report.severity], report.summary[0].upper() + report.summary[1:] + ".")
+        controls.notice(KINDS[report.severity], report.summary[0].upper() + report.summary[1:] + ".")
         controls.figures(
             {
                 f"{report.unit}s linked to one person": f"{report.one_to_one:,}",

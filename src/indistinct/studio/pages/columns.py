@@ -54,7 +54,7 @@ def _columns(work: Work, desk: Desk) -> None:
     @ui.refreshable
     def mistakes() -> None:
         for mistake in work.mistakes():
-            controls.tell("bad", mistake)
+            controls.notice("bad", mistake)
 
     def show_change() -> None:
         whose.show_change()
@@ -96,7 +96,7 @@ class Grid:
     def _together(self) -> None:
         """Ask what several columns are to have in common."""
 
-        def hear(what: str) -> controls.Told:
+        def hear(what: str) -> controls.OnChange:
             return lambda value: self._wanted.update({what: value})
 
         with controls.box("div", "together", role="group", aria_label="Change several columns"):
@@ -171,7 +171,7 @@ class WhoseRows:
                 "Every row is somebody else's, also where these are equal", work.one_row_per_person, self.say_one_row
             )
         with controls.box("div") as self._counted:
-            controls.tell("note", PEOPLE_COUNTED)
+            controls.notice("note", PEOPLE_COUNTED)
             chosen = "pseudonym" if work.links_rows else "nothing"
             self._release = controls.choice("What is released of it", RELEASED_OF_PEOPLE, chosen, self.set_release)
             self._release.props("id=released-of-people")

@@ -26,7 +26,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
         _choose(work, desk)
         if work.comparison is not None:
             if not work.is_explored("comparison"):
-                controls.tell("note", "The columns or models have changed since; compare again.")
+                controls.notice("note", "The columns or models have changed since; compare again.")
             _show_trials(work, work.comparison)
 
 
@@ -46,7 +46,7 @@ def _choose(work: Work, desk: Desk) -> None:
         controls.button("Compare", go, "primary", id="compare")
 
 
-def _switch_of(chosen: dict[str, bool], name: str) -> controls.Told:
+def _switch_of(chosen: dict[str, bool], name: str) -> controls.OnChange:
     return lambda is_on: chosen.update({name: is_on})
 
 

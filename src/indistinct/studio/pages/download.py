@@ -19,7 +19,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             _policy_so_far(work)
             return
         if not work.is_current:
-            controls.tell(
+            controls.notice(
                 "note", "Something was changed since this release was made; what is here belongs to the release."
             )
         with controls.box("div", "cards"):
@@ -67,7 +67,7 @@ def _folder(work: Work, desk: Desk) -> None:
         if desk.do(lambda: typed.update(path=str(work.write(typed["path"])))):
             done.clear()
             with done:
-                controls.tell("good", f"Written to {typed['path']}")
+                controls.notice("good", f"Written to {typed['path']}")
 
     with controls.card("A folder on this machine") as place:
         controls.text("Path of a new folder", "", lambda value: typed.update(path=value), live=True, id="folder")

@@ -35,7 +35,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             return
         names = [name for name, choice in work.columns.items() if choice.role == "quasi"]
         if not names:
-            controls.tell("note", "No column is quasi: say under Columns which ones others could know.")
+            controls.notice("note", "No column is quasi: say under Columns which ones others could know.")
             return
         chosen = query.get("column", names[0])
         column = chosen if chosen in names else names[0]
@@ -289,7 +289,7 @@ class Builder:
         try:
             nodes = drafts.read_tree(self.draft.tree)
         except HierarchyError as error:
-            controls.tell("bad", str(error))
+            controls.notice("bad", str(error))
             return
         ((top, below),) = nodes.items()
         dragged: dict[str, tuple[str, ...]] = {}
@@ -361,7 +361,7 @@ class Builder:
     def levels(self) -> None:
         """Show some values at every level."""
         if self.mistake:
-            controls.tell("bad", f"Not taken over yet: {self.mistake}")
+            controls.notice("bad", f"Not taken over yet: {self.mistake}")
         preview = self.preview
         if preview is None:
             if not self.mistake:

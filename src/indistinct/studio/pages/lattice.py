@@ -97,7 +97,7 @@ class Outline:
 
 
 def nodes_by_height(tops: Sequence[int]) -> tuple[int, ...]:
-    """Count the nodes of each height of a lattice whose columns have so many levels above 0.
+    """Count the nodes of each height of a lattice, given the levels above 0 of its columns.
 
     >>> nodes_by_height([1, 2])
     (1, 2, 2, 1)

@@ -161,7 +161,7 @@ class EntriesCard:
         if self.finding is not None:
             reason = self.finding.reason
             with controls.box("div").style("margin-top: 12px"):
-                controls.tell("good" if self.finding.passed else "bad", reason[0].upper() + reason[1:] + ".")
+                controls.notice("good" if self.finding.passed else "bad", reason[0].upper() + reason[1:] + ".")
 
     async def _load(self) -> None:
         try:
@@ -201,5 +201,5 @@ class EntriesCard:
                 controls.Words("p", words, "quiet small")
             if self.due:
                 numbers = ", ".join(map(str, self.due))
-                controls.tell("note", f"To be reviewed: {'entry' if len(self.due) == 1 else 'entries'} {numbers}.")
+                controls.notice("note", f"To be reviewed: {'entry' if len(self.due) == 1 else 'entries'} {numbers}.")
             controls.table(heads, self.rows, caption="Entries of the ledger", numbers=[0, 5, 6])

@@ -61,7 +61,7 @@ class OneRow:
             return
         first, *_ = in_words(found)
         with controls.box("div").style("margin-top: 14px"):
-            controls.tell("bad" if found.is_at_risk else "good", first[0].upper() + first[1:] + ".")
+            controls.notice("bad" if found.is_at_risk else "good", first[0].upper() + first[1:] + ".")
         shared = f"{found.noun} that share it"
         with controls.box("div", "halves"):
             with controls.box("div"):
@@ -91,4 +91,4 @@ class OneRow:
             ]
             controls.table(["column", "at level", "the cell becomes", shared], steps, caption="Remedies", numbers=[3])
         for note in found.notes:
-            controls.tell("note", note[0].upper() + note[1:] + ".")
+            controls.notice("note", note[0].upper() + note[1:] + ".")

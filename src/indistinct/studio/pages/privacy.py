@@ -25,7 +25,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
         @ui.refreshable
         def mistakes() -> None:
             for mistake in work.mistakes():
-                controls.tell("bad", mistake)
+                controls.notice("bad", mistake)
 
         mistakes()
         with controls.box("div", "halves"):

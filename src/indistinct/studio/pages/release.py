@@ -30,7 +30,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             return
         mistakes = work.mistakes()
         for mistake in mistakes:
-            controls.tell("bad", mistake)
+            controls.notice("bad", mistake)
         with controls.card(), controls.box("div", "spread"):
             with controls.box("div"):
                 controls.Words("h2", in_words(work)).style("margin: 0")
@@ -44,7 +44,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             )
         if work.release is not None:
             if not work.is_current:
-                controls.tell("note", "Something was changed since this release was made. Run again to follow it.")
+                controls.notice("note", "Something was changed since this release was made. Run again to follow it.")
             _summary(work)
             _before_and_after(work)
         if not mistakes:
@@ -77,7 +77,7 @@ def _summary(work: Work) -> None:
         with controls.box("div", "spread"):
             controls.Words("h2", "The release").style("margin: 0")
             next_step("Next: download", "/download")
-        controls.tell(
+        controls.notice(
             "good" if verdict.passed else "bad",
             "Verified: it was counted again, and every row proved against the original."
             if verdict.passed
@@ -130,7 +130,7 @@ def _people(facts: Mapping[str, Any]) -> dict[str, str]:
 def _levels(facts: Mapping[str, Any]) -> None:
     heights = facts["heights"]
     if "not_protected" in facts:
-        controls.tell("note", str(facts["not_protected"]))
+        controls.notice("note", str(facts["not_protected"]))
     elif facts["node"] is None:
         rows = [[name, f"{level:.2f} of {heights[name]}"] for name, level in facts["mean_levels"].items()]
         controls.table(["column", "average level"], rows, caption="Average level of each column", numbers=[1])
@@ -197,7 +197,7 @@ def _solutions(work: Work, desk: Desk, query: Mapping[str, str]) -> None:
                 )
         if work.solutions:
             if not work.is_explored("solutions"):
-                controls.tell("note", "The columns or models have changed since; find them again.")
+                controls.notice("note", "The columns or models have changed since; find them again.")
             _draw_lattice(work, desk, measure)
             _list(work, desk, measure)
 

@@ -75,7 +75,7 @@ class Explorer:
         point = self.frontier.best(k, limit, self.measure)
         controls.Words("p", f"k = {k:,}, at most {limit:.1%} left out").style("font-weight: 600; margin: 14px 0 4px")
         if point is None:
-            controls.tell("note", "No release is possible here: allow more rows to be left out, or lower k.")
+            controls.notice("note", "No release is possible here: allow more rows to be left out, or lower k.")
             return
         controls.figures(
             {

@@ -11,8 +11,8 @@ from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 from nicegui.events import GenericEventArguments
 
-Told = Callable[[Any], Any]
-"""Told what was chosen or written."""
+OnChange = Callable[[Any], Any]
+"""Called with what was chosen or written."""
 
 # When the browser draws an element anew, what was typed meanwhile must stand in its own copy of the element.
 KEEP = "(e) => { element.props.value = e.target.value; }"
@@ -53,8 +53,8 @@ def card(title: str | None = None, classes: str = "card") -> Element:
     return made
 
 
-def tell(kind: str, text: str) -> None:
-    """Tell something: ``good``, ``bad`` or ``note``."""
+def notice(kind: str, text: str) -> None:
+    """A sentence that stands out: ``good``, ``bad`` or ``note``."""
     Words("div", text, f"told {kind}", role="alert" if kind == "bad" else "status")
 
 
@@ -92,40 +92,47 @@ def _field(label: str, hint: str, is_wide: bool) -> Element:
 
 
 def text(
-    label: str, value: str, on_change: Told, *, hint: str = "", wide: bool = True, live: bool = False, **attributes: Any
+    label: str,
+    value: str,
+    on_change: OnChange,
+    *,
+    hint: str = "",
+    wide: bool = True,
+    live: bool = False,
+    **attributes: Any,
 ) -> Element:
-    """A line of text; ``live`` tells every keystroke."""
+    """A line of text; ``live`` reports every keystroke."""
     with _field(label, hint, wide):
         return _input("input", value, on_change, live, {"type": "text", "autocomplete": "off", **attributes})
 
 
 def number(
-    label: str, value: float | str, on_change: Told, *, hint: str = "", live: bool = False, **attributes: Any
+    label: str, value: float | str, on_change: OnChange, *, hint: str = "", live: bool = False, **attributes: Any
 ) -> Element:
-    """A number; what is told is a text, since people also clear the field."""
+    """A number; what is reported is a text, since people also clear the field."""
     with _field(label, hint, False):
         return _input("input", str(value), on_change, live, {"type": "number", **attributes}, "short")
 
 
-def bare_number(label: str, value: float | str, on_change: Told, **attributes: Any) -> Element:
+def bare_number(label: str, value: float | str, on_change: OnChange, **attributes: Any) -> Element:
     """A number with its label for screen readers only, as in a table."""
     return _input("input", str(value), on_change, False, {"type": "number", "aria_label": label, **attributes}, "short")
 
 
-def bare_text(label: str, value: str, on_change: Told, **attributes: Any) -> Element:
+def bare_text(label: str, value: str, on_change: OnChange, **attributes: Any) -> Element:
     """A line of text with its label for screen readers only, as in a table."""
     said = {"type": "text", "autocomplete": "off", "aria_label": label, **attributes}
     return _input("input", value, on_change, False, said)
 
 
-def area(label: str, value: str, on_change: Told, *, hint: str = "", **attributes: Any) -> Element:
-    """Several lines of text, told as they are written."""
+def area(label: str, value: str, on_change: OnChange, *, hint: str = "", **attributes: Any) -> Element:
+    """Several lines of text, reported as they are written."""
     with _field(label, hint, True):
         return _input("textarea", value, on_change, True, {"spellcheck": "false", **attributes})
 
 
 def _input(
-    tag: str, value: str, on_change: Told, live: bool, attributes: Mapping[str, Any], classes: str = ""
+    tag: str, value: str, on_change: OnChange, live: bool, attributes: Mapping[str, Any], classes: str = ""
 ) -> Element:
     made = box(tag, f"control {classes}", value=value, **attributes)
 
@@ -142,7 +149,7 @@ def _input(
 
 
 def choice(
-    label: str, options: Mapping[str, str] | Sequence[str], value: str, on_change: Told, *, bare: bool = False
+    label: str, options: Mapping[str, str] | Sequence[str], value: str, on_change: OnChange, *, bare: bool = False
 ) -> Element:
     """One of several options; ``bare`` has its label for screen readers only, as in a table."""
     named = options if isinstance(options, Mapping) else {option: option for option in options}
@@ -152,7 +159,7 @@ def choice(
         return _select(named, value, on_change)
 
 
-def _select(options: Mapping[str, str], value: str, on_change: Told, **attributes: Any) -> Element:
+def _select(options: Mapping[str, str], value: str, on_change: OnChange, **attributes: Any) -> Element:
     made = box("select", "control", value=value, **attributes)
     with made:
         for option, name in options.items():
@@ -166,7 +173,7 @@ def _select(options: Mapping[str, str], value: str, on_change: Told, **attribute
     return made
 
 
-def check(label: str, value: bool, on_change: Told, *, bare: bool = False) -> Element:
+def check(label: str, value: bool, on_change: OnChange, *, bare: bool = False) -> Element:
     """Something that is so or not; ``bare`` has its label for screen readers only, as in a table."""
     with box("label", "check"):
         made = box("input", type="checkbox")
@@ -181,7 +188,7 @@ def check(label: str, value: bool, on_change: Told, *, bare: bool = False) -> El
     return made
 
 
-def slider(label: str, most: int, value: int, on_change: Told) -> Element:
+def slider(label: str, most: int, value: int, on_change: OnChange) -> Element:
     """A position from 0 to ``most``, told while it is dragged."""
     with _field(label, "", True):
         made = box("input", type="range", min="0", max=str(most), step="1", value=str(value))
@@ -189,7 +196,7 @@ def slider(label: str, most: int, value: int, on_change: Told) -> Element:
     return made
 
 
-def drop_place(label: str, on_upload: Told) -> None:
+def drop_place(label: str, on_upload: OnChange) -> None:
     """A place to drop a file, or to choose one; it goes to the private folder on this machine."""
     send = "(file) => studioUpload(file, emit)"
     with box("label", "drop") as place:

@@ -78,7 +78,7 @@ class Desk:
         """Show what went wrong; nothing that was decided is lost."""
         self._error.clear()
         with self._error:
-            controls.tell("bad", message)
+            controls.notice("bad", message)
 
     def clear(self) -> None:
         """Take away what went wrong before."""
