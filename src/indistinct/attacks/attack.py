@@ -35,6 +35,8 @@ class OtherTable:
     missing: str
     """Why an attack that must have it is not run without."""
     is_several: bool = False
+    is_named: bool = False
+    """It may be one of each of linked tables, by name."""
 
     def is_given(self, target: Target) -> bool:
         """Return whether a target has such a table."""
@@ -50,9 +52,10 @@ POPULATION = OtherTable(
 )
 ORIGINAL = OtherTable(
     "original",
-    "ORIGINAL",
-    "The private table, which says who is right.",
+    "ORIGINAL...",
+    "The private table, which says who is right. Of linked tables each one, as NAME=TABLE.",
     "the original was not given, which says whether guesses are right",
+    is_named=True,
 )
 CONTROL = OtherTable(
     "control", "TABLE", "People who are not in the release. Else the original is divided.", "no control was given"

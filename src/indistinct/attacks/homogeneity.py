@@ -17,14 +17,15 @@ import numpy as np
 from indistinct.attacks.attack import Attack, most_option, option
 from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity
 from indistinct.attacks.complementary import number_combinations
+from indistinct.attacks.joint_rows import TREE, rows_of_people
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import IntArray
-from indistinct.engine import PROFILE, Rows
+from indistinct.engine import PROFILE, Encoded, Rows
 from indistinct.errors import PolicyError
 from indistinct.policy import PSEUDONYM, Policy
 from indistinct.privacy import AlphaK
 from indistinct.privacy.model import BoolArray
-from indistinct.release.forms import ONE_TABLE, TWO_TABLES, Form
+from indistinct.release.forms import LINKED_TABLES, ONE_TABLE, TWO_TABLES, Form
 from indistinct.showing.words import cells_in_words, counted
 
 Label = str | None
@@ -207,7 +208,7 @@ class Homogeneity(Attack):
         "whoever knows that somebody is in such a group learns the sensitive value, without knowing which row is hers"
     )
     held: ClassVar[tuple[str, ...]] = ("the release", "somebody's quasi-identifier, and that they are in the release")
-    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES)
+    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES, LINKED_TABLES)
     roles: ClassVar[tuple[str, ...]] = ("sensitive",)
 
     share: float = option(
@@ -224,8 +225,7 @@ class Homogeneity(Attack):
         policy = target.policy
         columns, findings = [], []
         units = groups = 0
-        with target.release.rows() as tables:
-            table = tables.get("sensitive", tables[target.form.first])
+        with rows_of_people(target) if target.form.generalizes else target.release.sensitive_rows() as table:
             by_people = policy.links_rows and PSEUDONYM in table.columns()
             unit: Unit = "person" if by_people else "row"
             for found in _by_profiles(table, policy) if by_people else _by_rows(table, target):
@@ -349,10 +349,15 @@ def _cells_of(cells: Mapping[str, tuple[Sequence[Label], IntArray]], group: int)
 
 
 def _by_profiles(table: Rows, policy: Policy) -> Iterator[_Shares]:
-    """Count people: a group has equal profiles, and somebody has each value that one of her rows shows."""
+    """Count people: a group has equal profiles, and somebody has each value that one of her rows shows.
+
+    Rows of linked tables have nothing in the columns of other tables, which is no value.
+    """
     sensitive = policy.with_role("sensitive")
+    is_joined = TREE in table.columns()
+    told_by = (TREE,) if is_joined else policy.quasi
     with (
-        table.with_profiles(policy.quasi, (PSEUDONYM,), PROFILE) as profiled,
+        table.with_profiles(told_by, (PSEUDONYM,), PROFILE) as profiled,
         profiled.encode([PROFILE, PSEUDONYM, *policy.quasi, *sensitive]) as encoded,
     ):
         values, rows = encoded.values, encoded.count_by([PROFILE, PSEUDONYM, *policy.quasi])
@@ -365,16 +370,25 @@ def _by_profiles(table: Rows, policy: Policy) -> Iterator[_Shares]:
             texts = {
                 c: [values[c][int(at[row])] for row in mine] for c, at in zip(policy.quasi, rows.codes[2:], strict=True)
             }
+            if is_joined:
+                texts = {c: [text for text in own if text is not None] or [None] for c, own in texts.items()}
             return {
                 c: own[0] if len(own) == 1 else " / ".join("missing" if text is None else text for text in own)
                 for c, own in texts.items()
             }
 
         number = len(values[PROFILE])
+        sizes = np.bincount(_distinct([PROFILE, PSEUDONYM], encoded)[0], minlength=number).astype(np.int64)
         for name in sensitive:
-            found = np.stack([np.asarray(own, np.int64) for own in encoded.count_by([PROFILE, PSEUDONYM, name]).codes])
-            sizes = np.bincount(np.unique(found[:2], axis=1)[0], minlength=number).astype(np.int64)
+            found = _distinct([PROFILE, PSEUDONYM, name], encoded)
+            if is_joined:
+                found = found[:, [values[name][code] is not None for code in found[2].tolist()]]
             pairs, people = np.unique(found[[0, 2]], axis=1, return_counts=True)
             largest, most = _largest(pairs[0], pairs[1], people.astype(np.int64), number)
-            having = np.bincount(pairs[1], people).astype(np.int64)
+            having = np.bincount(pairs[1], people, len(values[name])).astype(np.int64)
             yield _Shares(name, sizes, largest, most, having, values[name], labels)
+
+
+def _distinct(columns: Sequence[str], encoded: Encoded) -> IntArray:
+    """Return the combinations of codes that occur, a row of the array per column."""
+    return np.stack([np.asarray(own, np.int64) for own in encoded.count_by(columns).codes])

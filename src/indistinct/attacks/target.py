@@ -62,7 +62,7 @@ class Target:
         **reading: Any,
     ) -> Target:
         """Take a release of any kind; earlier ones had the same policy, unless theirs is given: one, or one each."""
-        own = load_policy(policy, to="attack")
+        own = load_policy(policy)
         before, called = _names(earlier, release)
         policies = policy_of_each(own if earlier_policies is None else earlier_policies, len(before))
         tables = ReleasedTables.of(release, own, **reading)
@@ -97,10 +97,10 @@ def _names(earlier: Sequence[Any] | Mapping[str, Any], release: Any) -> tuple[di
 def policy_of_each(policies: OnePolicy | Sequence[OnePolicy], number: int) -> list[Policy]:
     """Return a policy for each of some releases: the same for all, or one each."""
     if isinstance(policies, Policy | str | os.PathLike):
-        return [load_policy(policies, to="attack")] * number
+        return [load_policy(policies)] * number
     if len(policies) != number:
         raise PolicyError(f"policies: {len(policies)} for {number} releases; give one for all, or one for each")
-    return [load_policy(policy, to="attack") for policy in policies]
+    return [load_policy(policy) for policy in policies]
 
 
 def people_notes(*policies: Policy) -> list[str]:

@@ -17,6 +17,7 @@ import typer
 from indistinct.cli import show
 from indistinct.cli.command import CommandLine, Group
 from indistinct.cli.options import AsJson, EarlierPolicies, PolicyPath, Reading, ReleasePath
+from indistinct.cli.paths import tables_given
 from indistinct.errors import ExposedError
 from indistinct.showing.numbers import figure
 
@@ -93,7 +94,7 @@ def _function_of(kind: type[Attack]) -> Callable[..., None]:
 def _argument(table: OtherTable) -> Any:
     """Return how a table is given that an attack cannot do without."""
     taken = typer.Argument(metavar=table.metavar, help=table.help, show_default=False)
-    return Annotated[list[str] if table.is_several else str, taken]
+    return Annotated[list[str] if table.is_several or table.is_named else str, taken]
 
 
 def _option(name: str, option: Option) -> Any:
@@ -117,6 +118,8 @@ def _attack(kind: type[Attack], policy_path: Path, release: str, reading: Readin
     if "earlier" in given:
         given["earlier"] = [given["earlier"]] if isinstance(given["earlier"], str) else given["earlier"]
         given["earlier_policies"] = _policies(given["earlier_policies"], policy)
+    if isinstance(given.get("original"), list):
+        given["original"] = tables_given(policy, given["original"], "ORIGINAL")
     report = made.attack(kind.target_of(release, policy, **given, **reading.arguments()))
     show.either(report, _show, as_json)
 
@@ -166,8 +169,11 @@ def run_all(
         str | None, typer.Option(metavar="TABLE", help="A table that names people, such as a voter list.")
     ] = None,
     original: Annotated[
-        str | None,
-        typer.Option(metavar="TABLE", help="The private table, to compare order and guesses with."),
+        list[str] | None,
+        typer.Option(
+            metavar="TABLE",
+            help="The private table, to compare order and guesses with. Of linked tables each one, as NAME=TABLE.",
+        ),
     ] = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the whole report: .html, .md or .json.")
@@ -191,7 +197,7 @@ def run_all(
         earlier=earlier or (),
         earlier_policies=_policies(earlier_policies, policy),
         external=external,
-        original=original,
+        original=tables_given(policy, original, "--original") if original else None,
         most=most,
         **reading.arguments(),
     )

@@ -24,7 +24,7 @@ def column_pairs(
     """Return the columns to link by: a column of the release and one of the other table each."""
     if on is None:
         by_name = {plain_name(name): name for name in theirs}
-        called = [(name, (name, *_new_name(policy, name))) for name in policy.quasi if name in ours]
+        called = [(name, _names_of(policy, name)) for name in policy.quasi if name in ours]
         same = {
             name: next(by_name[plain_name(one)] for one in names if plain_name(one) in by_name)
             for name, names in called
@@ -54,9 +54,10 @@ def column_pairs(
     return pairs
 
 
-def _new_name(policy: Policy, name: str) -> tuple[str, ...]:
-    """Return what a column is called in the release, if it has another name there."""
-    return (policy.renamed[name],) if name in policy.renamed else ()
+def _names_of(policy: Policy, name: str) -> tuple[str, ...]:
+    """Return what a column is called in the policy, in the release, and in its own one of several tables."""
+    own = name.partition(".")[2] if policy.form.is_joined else name
+    return name, own, policy.renamed.get(name, own)
 
 
 def plain_name(name: str) -> str:

@@ -29,6 +29,7 @@ from indistinct.counting.kernels import grouping
 from indistinct.engine import Counts, Encoded, Rows, use_table
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Prefix
+from indistinct.linkage.column_pairs import plain_name
 from indistinct.policy import Column, Policy
 from indistinct.privacy.model import PrivacyModel
 
@@ -52,7 +53,7 @@ def count_with_population(encoded: Encoded, policy: Policy, *, may_merge: bool =
 
 
 @dataclass(frozen=True, slots=True)
-class LinkedColumn:
+class PopulationColumn:
     """A quasi column and the column of a population that it is linked with."""
 
     name: str
@@ -61,7 +62,7 @@ class LinkedColumn:
 
 
 @contextmanager
-def population_of(model: Any, policy: Policy) -> Iterator[tuple[Rows, list[LinkedColumn]]]:
+def population_of(model: Any, policy: Policy) -> Iterator[tuple[Rows, list[PopulationColumn]]]:
     """Open the population that a model asks about, for the time of the block, and give the columns that it links."""
     source = model.population if model.path is None else model.path
     with use_table(source) as rows:
@@ -70,12 +71,12 @@ def population_of(model: Any, policy: Policy) -> Iterator[tuple[Rows, list[Linke
             yield read, linked
 
 
-def _linked_columns(model: Any, policy: Policy, rows: Rows) -> list[LinkedColumn]:
+def _linked_columns(model: Any, policy: Policy, rows: Rows) -> list[PopulationColumn]:
     """Pair quasi columns with the population's, and refuse a quasi-identifier of which nothing is known there."""
     theirs = rows.columns()
     if model.link is None:
-        by_name = {_plain(name): name for name in theirs}
-        pairs = {name: by_name[_plain(name)] for name in policy.quasi if _plain(name) in by_name}
+        by_name = {plain_name(name): name for name in theirs}
+        pairs = {name: by_name[plain_name(name)] for name in policy.quasi if plain_name(name) in by_name}
     else:
         pairs = dict(model.link)
     mistakes = [f"link: {name!r} is not a quasi column" for name in pairs if name not in policy.quasi]
@@ -88,11 +89,7 @@ def _linked_columns(model: Any, policy: Policy, rows: Rows) -> list[LinkedColumn
             )
     if mistakes:
         raise PolicyError([f"privacy: {model.name}: {mistake}" for mistake in mistakes])
-    return [LinkedColumn(name, pairs[name], policy.columns[name]) for name in policy.quasi if name in pairs]
-
-
-def _plain(name: str) -> str:
-    return "".join(character for character in name.casefold() if character.isalnum())
+    return [PopulationColumn(name, pairs[name], policy.columns[name]) for name in policy.quasi if name in pairs]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,6 @@ ONE_TABLE_ONLY = {
     "report": "its sections describe the columns of one table",
     "studio": "its pages ask about the columns of one table",
     "ledger": "earlier releases are compared row by row, and rows of several tables are not",
-    "attack": "it compares single rows, and those of several tables belong together",
 }
 """What takes a policy of one table only, with the reason."""
 

@@ -190,6 +190,12 @@ class ReleasedTables:
             yield rows
 
     @contextmanager
+    def sensitive_rows(self) -> Iterator[Rows]:
+        """Return the rows with the sensitive columns of a release of one table or two, for the time of the block."""
+        with self._open_one("sensitive" if "sensitive" in self.sources else self.form.first) as rows:
+            yield rows
+
+    @contextmanager
     def quasi_rows(self) -> Iterator[Rows]:
         """Return the rows with the quasi columns for the time of the block."""
         with self._open_one(self.form.first) as rows:

@@ -8,14 +8,16 @@ difference between both, with its interval, is what the release adds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
+from indistinct.attacks.attack import InapplicableError
 from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity, as_json
 from indistinct.attacks.guessing.rates import Interval, wilson
 from indistinct.showing.numbers import percent
 from indistinct.showing.words import counted
 
+OF_ROWS = "rows of linked tables are looked at one by one, each with the cells of the rows that it belongs to"
 MATTERS = 0.01
 """A difference of rates that is surely above this is held against a release: one guess in a hundred."""
 
@@ -127,6 +129,20 @@ class GuessReport(AttackReport):
 
     guesses: tuple[Guess, ...]
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_tables(cls, reports: Mapping[str, Self]) -> Self:
+        """Return what was guessed about the rows of each of linked tables as one report, each column once."""
+        if not reports:
+            raise InapplicableError("none of the tables has quasi columns, or belongs to rows that do")
+        guesses = [
+            guess if guess.what.startswith(f"{name}.") else replace(guess, what=f"{name}: {guess.what}")
+            for name, report in reports.items()
+            for guess in report.guesses
+            if guess.what.partition(".")[0] not in set(reports) - {name}
+        ]
+        notes = dict.fromkeys(note for report in reports.values() for note in report.notes)
+        return cls(tuple(guesses), (OF_ROWS, *notes))
 
     @property
     def found(self) -> tuple[Guess, ...]:

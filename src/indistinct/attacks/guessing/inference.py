@@ -39,9 +39,10 @@ from indistinct.attacks.guessing.known_cells import (
 )
 from indistinct.attacks.guessing.naive_bayes import LabelSpread, NaiveBayes
 from indistinct.attacks.guessing.rates import Interval, paired_difference
+from indistinct.attacks.joint_rows import row_targets
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import IntArray
-from indistinct.release.forms import ONE_TABLE, TWO_TABLES, Form
+from indistinct.release.forms import LINKED_TABLES, ONE_TABLE, TWO_TABLES, Form
 
 FOLDS = 10
 """Without other people, so many parts of the private table are each guessed about by what the others teach."""
@@ -88,7 +89,7 @@ class Inference(Attack):
     meaning: ClassVar[str] = "rows of people who are in the release are guessed better than rows of people who are not"
     asks: ClassVar[tuple[OtherTable, ...]] = (ORIGINAL,)
     takes: ClassVar[tuple[OtherTable, ...]] = (CONTROL,)
-    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES)
+    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES, LINKED_TABLES)
     roles: ClassVar[tuple[str, ...]] = ("sensitive",)
 
     known: Sequence[str] | None = option(
@@ -98,6 +99,9 @@ class Inference(Attack):
     def attack(self, target: Target) -> InferenceReport:
         """Train learners on the release and on other people, and count whose values they guess."""
         policy = target.policy
+        if target.form.is_joined:
+            views = {name: view for name, view in row_targets(target) if view.policy.with_role("sensitive")}
+            return InferenceReport.of_tables({name: self.attack(view) for name, view in views.items()})
         columns = list(policy.quasi if self.known is None else self.known)
         sensitive, notes = guessable(policy, columns)
         learned = LearnedRelease.read(target.release, columns, sensitive)

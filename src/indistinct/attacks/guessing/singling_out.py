@@ -28,12 +28,13 @@ from indistinct.attacks.attack import (
 from indistinct.attacks.guessing.guess_report import Guess, GuessReport
 from indistinct.attacks.guessing.known_cells import CodedRows, cells_of, people_of, with_shared_texts
 from indistinct.attacks.guessing.rates import difference
+from indistinct.attacks.joint_rows import row_targets
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import IntArray
 from indistinct.hierarchy import keep
 from indistinct.linkage.coverage import Coverage
 from indistinct.policy import Policy
-from indistinct.release.forms import ONE_TABLE, TWO_TABLES, Form
+from indistinct.release.forms import LINKED_TABLES, ONE_TABLE, TWO_TABLES, Form
 
 CELLS = (2, 3, 4)
 TRIES = 300
@@ -69,7 +70,7 @@ class SinglingOut(Attack):
     meaning: ClassVar[str] = "a few cells that stand in the release describe one person only, more often than by chance"
     asks: ClassVar[tuple[OtherTable, ...]] = (ORIGINAL,)
     takes: ClassVar[tuple[OtherTable, ...]] = (CONTROL,)
-    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES)
+    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES, LINKED_TABLES)
 
     cells: Sequence[int] = option(
         CELLS, "How many cells describe somebody. Else 2, 3 and 4.", int, least=1, is_several=True
@@ -79,6 +80,8 @@ class SinglingOut(Attack):
     def attack(self, target: Target) -> SinglingOutReport:
         """Draw descriptions from the release, and count how often they fit one person."""
         policy = target.policy
+        if target.form.is_joined:
+            return SinglingOutReport.of_tables({name: self.attack(view) for name, view in row_targets(target)})
         changed = {*policy.perturbed, *policy.shifted}
         with target.release.quasi_rows() as rows:
             names = [name for name in policy.with_role("quasi", "sensitive", "other") if name in rows.columns()]

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.attacks.attack import EXTERNAL, Attack, OtherTable, most_option, option
+from indistinct.attacks.joint_rows import rows_of_people, with_some_cell
 from indistinct.attacks.linking.link_report import FittingPerson, Label, LinkedColumn, LinkedGroup, LinkReport
 from indistinct.attacks.linking.units import KnownPeople, LinkedUnits
 from indistinct.attacks.target import OnePolicy, Target, people_notes
@@ -27,8 +28,8 @@ from indistinct.errors import PolicyError, TableError
 from indistinct.linkage.column_pairs import column_pairs, hierarchy_of
 from indistinct.linkage.coverage import Coverage
 from indistinct.linkage.fitting_people import Candidates, count_candidates, members_of
-from indistinct.policy import PSEUDONYM, Policy
-from indistinct.release.forms import ONE_TABLE, TWO_TABLES, Form
+from indistinct.policy import PSEUDONYM, Person, Policy
+from indistinct.release.forms import LINKED_TABLES, ONE_TABLE, TWO_TABLES, Form
 from indistinct.showing.words import counted
 
 MOST_PERSONS = 5
@@ -71,7 +72,7 @@ class Link(Attack):
         "the policy's hierarchies",
     )
     asks: ClassVar[tuple[OtherTable, ...]] = (EXTERNAL,)
-    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES)
+    forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES, LINKED_TABLES)
 
     on: Mapping[str, str] | Iterable[str] | None = pairs_option(
         "A column to link by; after = its name in the other table. Else all quasi columns of the same name."
@@ -90,7 +91,7 @@ class Link(Attack):
         """Count who fits whom, and describe the groups that tell most."""
         policy = target.policy
         with (
-            target.release.quasi_rows() as released,
+            rows_of_people(target) as released,
             use_table(target.external, **target.reading) as other,
             ExitStack() as opened,
         ):
@@ -105,6 +106,7 @@ class Link(Attack):
             theirs = [*pairs.values(), *person]
             with released.encode(mine) as encoded, read.encode(theirs) as known:
                 labels, rows = encoded.values, encoded.count_by(mine)
+                rows = with_some_cell(rows, labels, list(pairs)) if target.form.is_joined else rows
                 values, people = known.values, KnownPeople.of(known.count_by(theirs), known.values, person)
                 coverages = [
                     Coverage.of(hierarchy_of(policy, name), labels[name], values[own], self.fuzzy)
@@ -237,7 +239,7 @@ class _LinkCounts:
 
 def _person_columns(policy: Policy, pairs: Mapping[str, str], other: Rows) -> tuple[str, ...]:
     """Return the columns of the other table that say whose row it is, if it has them all and links by none of them."""
-    names = policy.person_columns
+    names = policy.person.columns if isinstance(policy.person, Person) else ()
     is_told = all(name in other.columns() and name not in pairs.values() for name in names)
     return names if is_told else ()
 

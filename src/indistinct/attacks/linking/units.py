@@ -64,10 +64,11 @@ class LinkedUnits:
         return cls(groups, members, np.array(list(kinds.values()), np.int64))
 
     def labels(self, kind: int, column: int, texts: Sequence[Label]) -> Label:
-        """Return the labels that a kind of unit has in a column, as one text; None if they are one that is blank."""
+        """Return the labels that a kind of unit has in a column, as one text; None if all are blank."""
         rows = kind if self.members is None else self.members[kind]
         own = [texts[int(code)] for code in np.unique(self.groups.codes[column][rows])]
-        return own[0] if len(own) == 1 else " and ".join("(blank)" if text is None else text for text in own)
+        said = [text for text in own if text is not None]
+        return " and ".join(said) if said else None
 
     def as_groups(self, coverages: Sequence[Coverage]) -> tuple[Counts, list[Coverage]]:
         """Return the units as groups of their own, whose labels cover what all labels of a unit do."""

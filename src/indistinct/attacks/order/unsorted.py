@@ -144,7 +144,12 @@ class Unsorted(Attack):
         "the other table in its order",
     )
     asks: ClassVar[tuple[OtherTable, ...]] = (
-        OtherTable("earlier", "EARLIER", "An earlier release, or the private table.", "no earlier release was given"),
+        OtherTable(
+            "earlier",
+            "EARLIER",
+            "An earlier release, or the private table.",
+            "neither the original nor an earlier release was given",
+        ),
     )
 
     k: int | None = option(None, "How many rows a crowd needs. Else the policy's k.", int, least=1)
@@ -158,8 +163,7 @@ class Unsorted(Attack):
     def why_not(cls, target: Target) -> str | None:
         """Say why it does not apply: the original may stand in the place of an earlier release."""
         own = {} if target.original is None else {"the original": target.original}
-        why = super(Unsorted, cls).why_not(replace(target, earlier={**target.earlier, **own}))
-        return why if why is None or target.earlier else f"{why}, nor the original"
+        return super(Unsorted, cls).why_not(replace(target, earlier={**target.earlier, **own}))
 
     def targets(self, target: Target) -> Iterator[tuple[str | None, Target]]:
         """Return the release beside each earlier one, and beside the original."""
