@@ -435,7 +435,7 @@ def test_a_report_answers_the_three_questions(tmp_path: Path) -> None:
     private = people(80, seed=5)
     policy = ix.Policy(columns=PEOPLE.columns, privacy=[ix.KAnonymity(5)])
     with ix.anonymize(private, policy) as release:
-        from indistinct.report.page import render, report_facts
+        from indistinct.report import render, report_facts
 
         inside = report_facts(release, policy, original=private)
         outside = report_facts(release, policy, edition="public", original=private)

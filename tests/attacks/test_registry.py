@@ -19,7 +19,7 @@ from indistinct.attacks.run import AttackOutcome, attacks_in_markdown
 from indistinct.attacks.target import Target
 from indistinct.registry import ATTACKS
 from indistinct.release.forms import TWO_TABLES
-from indistinct.report.page import report_facts
+from indistinct.report import report_facts
 from indistinct.studio.work import Work
 
 POLICY = """

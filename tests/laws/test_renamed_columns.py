@@ -356,7 +356,7 @@ def test_a_link_may_name_columns_as_in_the_release(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_reports_workloads_and_risk_are_the_same(tmp_path: Path) -> None:
-    from indistinct.report.page import report_facts
+    from indistinct.report import report_facts
 
     def find(folder: Path, own: ix.Policy) -> Any:
         facts = report_facts(folder, own, original=PEOPLE)

@@ -15,7 +15,7 @@ import indistinct as ix
 from helpers.commands import run
 from helpers.profiles import cases
 from indistinct.policy.files.policy_file import policy_toml
-from indistinct.report.page import render, report_facts
+from indistinct.report import render, report_facts
 
 AGES = [21, 22, 23, 34, 35, 36, 47, 48, 49, 52, 53, 54] * 2
 TABLE = pa.table(

@@ -19,7 +19,7 @@ from indistinct.engine import open_table
 from indistinct.pipeline.in_fragments import fragments_of
 from indistinct.quality import measure_named
 from indistinct.registry import MEASURES
-from indistinct.report.page import report_facts
+from indistinct.report import report_facts
 from indistinct.search import Task
 
 FULL_DOMAIN = (ix.Lattice(), ix.Samarati(), ix.MinGen(), ix.Datafly(), ix.Samarati(preference="max-distribution"))

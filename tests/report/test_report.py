@@ -22,8 +22,7 @@ from helpers.profiles import cases, examples
 from indistinct.cli import app
 from indistinct.examples import save_examples
 from indistinct.registry import MEASURES, MODELS
-from indistinct.report import figures
-from indistinct.report.page import render, report_facts, write_page
+from indistinct.report import figures, render, report_facts, write_page
 from indistinct.report.sections.column_section import MOST_BARS, bars
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "area", "base", "col", "embed", "source", "track", "wbr"}

@@ -20,7 +20,7 @@ from indistinct.cli import app
 from indistinct.errors import HierarchyError, InfeasibleError, PolicyError, TableError
 from indistinct.hierarchy import intervals, suppress
 from indistinct.policy.files import policy_entries
-from indistinct.report.page import report_facts
+from indistinct.report import report_facts
 from indistinct.search.full_domain.solutions import Solution
 from indistinct.showing.small_bars import small_bars
 from indistinct.studio import drafts

@@ -1,7 +1,8 @@
-"""Risks: what a table tells about its people before anything is done to it; one file per question."""
+"""Risks: what a table reveals about its people before anything is done to it; one file per question.
 
-from indistinct.disclosure_risk.cell_unicity import Unicity, unicity
-from indistinct.disclosure_risk.risk_report import Risk, risk
-from indistinct.disclosure_risk.row_risk import RowRisk, explain_row
+The names are listed in ``__init__.pyi`` and loaded when they are first asked for.
+"""
 
-__all__ = ["Risk", "RowRisk", "Unicity", "explain_row", "risk", "unicity"]
+from indistinct.lazy import names_of_stub
+
+__all__, __dir__, __getattr__ = names_of_stub(__name__, __file__)

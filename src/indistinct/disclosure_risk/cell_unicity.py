@@ -28,7 +28,7 @@ SETS = 60
 """Sets of columns that are looked at for each number of cells; more are drawn from."""
 MOST_DISTINCT = 2_000_000
 """Distinct rows beyond which unicity is not counted: each set takes a pass over all of them."""
-MOST_COLUMNS = 64
+UNICITY_COLUMNS = 64
 """Columns beyond which a report or a risk does not count it unasked."""
 HIGH = 0.05
 """A share of rows alone that is worth a warning."""

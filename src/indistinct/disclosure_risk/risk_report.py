@@ -246,13 +246,13 @@ def _unicity(
     rows: Rows, policy: Policy | None, whose: Sequence[str], watch: Watch
 ) -> tuple[Unicity | None, tuple[str, ...]]:
     """Return the unicity of all that is released, or of the whole table without a policy; or a note why not."""
-    from indistinct.disclosure_risk.cell_unicity import MOST_COLUMNS, count_unicity
+    from indistinct.disclosure_risk.cell_unicity import UNICITY_COLUMNS, count_unicity
     from indistinct.policy import PSEUDONYM
 
     left_out = {PSEUDONYM, *whose} if policy is None else {*policy.with_role("identifier"), *policy.pseudonym_columns}
     names = [name for name in rows.columns() if name not in left_out]
-    if len(names) > MOST_COLUMNS:
-        said = f"how many rows any few cells single out is not counted for more than {MOST_COLUMNS} columns at once"
+    if len(names) > UNICITY_COLUMNS:
+        said = f"how many rows any few cells single out is not counted for more than {UNICITY_COLUMNS} columns at once"
         return None, (f"{said}; ask unicity() by some of them",)
     try:
         return count_unicity(rows, names, watch), ()

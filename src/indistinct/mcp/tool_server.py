@@ -108,7 +108,7 @@ class Tools:
         self, policy: str, release: str, output: str, edition: Literal["internal", "public"] = "public"
     ) -> dict[str, Any]:
         """Write everything that is known about a release as a page of HTML. Answers its path and its verdict alone."""
-        from indistinct.report.page import render, report_facts, write_page
+        from indistinct.report import render, report_facts, write_page
 
         command = _command("report", policy, release, "-o", output)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from indistinct.counting import FrequencyList, as_declared, encode_eligible
-from indistinct.disclosure_risk.cell_unicity import MOST_COLUMNS, count_unicity
+from indistinct.disclosure_risk import UNICITY_COLUMNS, count_unicity
 from indistinct.engine import Rows
 from indistinct.errors import IndistinctError, PolicyError
 from indistinct.linkage.functional_dependencies import Dependency, find_dependencies, unseen_pairs
@@ -139,7 +139,7 @@ def _singled_out(rows: Rows, as_they_are: Sequence[str]) -> list[str]:
     """
     if not as_they_are or rows.count() < FEWEST_ROWS:
         return []
-    some = as_they_are[:: -(-len(as_they_are) // MOST_COLUMNS)]
+    some = as_they_are[:: -(-len(as_they_are) // UNICITY_COLUMNS)]
     try:
         found = count_unicity(rows, some)
     except PolicyError:  # more distinct rows than it is counted for

@@ -31,7 +31,7 @@ from indistinct.release.released_tables import ReleasedTables
 from indistinct.release.signature import private_key, sign_manifest
 
 if TYPE_CHECKING:
-    from indistinct.report.page import ReportOptions
+    from indistinct.report import ReportOptions
 
 
 class Release:
@@ -238,7 +238,7 @@ class Release:
         the internal edition lists; ``about`` says of the ``data``, the ``purpose``, the ``recipient`` and who decided
         (``decided_by``) what the policy does not. Other options go to the engine: memory_limit, threads and the like.
         """
-        from indistinct.report.page import write_report
+        from indistinct.report import write_report
 
         return write_report(path, self, self.policy, edition=edition, title=title, **options)
 

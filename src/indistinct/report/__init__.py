@@ -1,1 +1,8 @@
-"""Reports: what people look at, drawn without the network and without a browser."""
+"""Reports: what people look at, drawn without the network and without a browser.
+
+The names are listed in ``__init__.pyi`` and loaded when they are first asked for.
+"""
+
+from indistinct.lazy import names_of_stub
+
+__all__, __dir__, __getattr__ = names_of_stub(__name__, __file__)

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 import indistinct
 from indistinct.atomic_files import EVERYBODY, OWNER_ONLY, write_whole
-from indistinct.disclosure_risk.risk_report import THRESHOLD
+from indistinct.disclosure_risk import THRESHOLD
 from indistinct.engine.opening import ReadingOptions
 from indistinct.errors import OutputError, PolicyError
 from indistinct.policy import Policy

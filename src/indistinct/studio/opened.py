@@ -12,7 +12,7 @@ from indistinct.errors import TableError
 from indistinct.examples import EXAMPLES, save_examples
 from indistinct.hierarchy import from_spec
 from indistinct.profiling import MOST_DISTINCT
-from indistinct.report.sections.column_section import LabelCounts
+from indistinct.report import LabelCounts
 from indistinct.studio.settings import Settings, Spec
 from indistinct.studio.widgets.previews import Preview
 

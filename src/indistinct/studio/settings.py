@@ -15,7 +15,7 @@ from indistinct.policy.files.policy_file import policy_of
 from indistinct.policy.load import load_policy
 from indistinct.policy.released_names import KEPT
 from indistinct.registry import ALGORITHMS, DEFAULT_ALGORITHM
-from indistinct.report.sections.column_section import LabelCounts
+from indistinct.report import LabelCounts
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy

@@ -16,8 +16,7 @@ from indistinct.engine import open_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.examples import EXAMPLES
 from indistinct.progress import Watch
-from indistinct.report.sections.column_section import LabelCounts, count_labels
-from indistinct.report.sections.three_questions import three_questions
+from indistinct.report import LabelCounts, count_labels, three_questions
 from indistinct.studio.jobs import Job
 from indistinct.studio.opened import Opened
 from indistinct.studio.settings import Choice
@@ -26,9 +25,8 @@ from indistinct.studio.widgets.previews import text_cells
 if TYPE_CHECKING:
     from indistinct.attacks import AttackRun, LinkReport
     from indistinct.disclosure_risk import Risk, RowRisk
-    from indistinct.ledger import Entry
-    from indistinct.ledger.history import Linked
-    from indistinct.ledger.store.spending import Spending
+    from indistinct.ledger import Entry, Linked
+    from indistinct.ledger.store import Spending
     from indistinct.pipeline.trials import Comparison
     from indistinct.policy import Policy
     from indistinct.release import Release

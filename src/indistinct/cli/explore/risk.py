@@ -108,7 +108,7 @@ def _explain(
 
 
 def _show_row(found: RowRisk) -> None:
-    from indistinct.disclosure_risk.row_risk import in_words
+    from indistinct.disclosure_risk import in_words
     from indistinct.hierarchy import label_text
 
     console = show.out()

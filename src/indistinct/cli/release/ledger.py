@@ -28,9 +28,8 @@ from indistinct.showing.words import counted
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from indistinct.ledger.history import Linked
-    from indistinct.ledger.store.entry import Entry
-    from indistinct.ledger.store.store import Store
+    from indistinct.ledger import Linked
+    from indistinct.ledger.store import Entry, Store
 
 app = CommandLine(name="ledger", help="Remember what was released to whom.", no_args_is_help=True)
 
@@ -98,8 +97,7 @@ def init(
     as_json: AsJson = False,
 ) -> None:
     """Make an empty ledger: a file and a folder that only you can read, or tables in PostgreSQL and the folder."""
-    from indistinct.ledger.store.spending import Spending
-    from indistinct.ledger.store.store import Store
+    from indistinct.ledger.store import Spending, Store
 
     budget = Spending.of_budget(epsilon, delta)
     with Store.create(url, folder=store, witness=witness, budget=budget) as made:
@@ -132,8 +130,7 @@ def list_entries(
     as_json: AsJson = False,
 ) -> None:
     """List the releases in the order in which they were entered, and what they spent under differential privacy."""
-    from indistinct.ledger.store.entry import due_entries
-    from indistinct.ledger.store.spending import add_spending
+    from indistinct.ledger.store import add_spending, due_entries
 
     with _open_store(url, folder) as store:
         every = store.entries()
@@ -256,7 +253,7 @@ def check(
 
     Exit code 5 says that it would undo an earlier release.
     """
-    from indistinct.ledger.ledger import Ledger as Opened
+    from indistinct.ledger import Ledger as Opened
     from indistinct.policy.files.policy_file import read_policy
 
     policy = read_policy(policy_path)
@@ -296,7 +293,7 @@ def add(
 
     It has left the house, so it is entered whatever is found.
     """
-    from indistinct.ledger.ledger import Ledger as Opened
+    from indistinct.ledger import Ledger as Opened
     from indistinct.policy.files.policy_file import read_policy
 
     policy = read_policy(policy_path)
@@ -342,7 +339,7 @@ def _show_linked(found: Linked, as_json: bool) -> None:
 
 
 def _open_store(url: str, folder: Path | None) -> Store:
-    from indistinct.ledger.store.store import Store
+    from indistinct.ledger.store import Store
 
     return Store(url, folder=folder)
 

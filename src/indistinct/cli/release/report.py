@@ -68,7 +68,7 @@ def report(
     written all the same.
     """
     from indistinct.policy.files.policy_file import read_policy
-    from indistinct.report.page import refuse_place, render, report_facts, write_page
+    from indistinct.report import refuse_place, render, report_facts, write_page
 
     chosen = _edition(edition)
     if output is None and not as_json:

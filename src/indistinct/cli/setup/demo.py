@@ -212,7 +212,7 @@ def _save_picture(console: Console, path: Path) -> None:
 
 
 def _refuse_place(path: Path) -> None:
-    from indistinct.report.page import refuse_place
+    from indistinct.report import refuse_place
 
     refuse_place(path)
 

@@ -1,1 +1,8 @@
-"""What the ledger keeps and where: entries, files, a database, and whether they are still as entered."""
+"""What a ledger keeps: the chain of its entries in a database, and their files beside it.
+
+The names are listed in ``__init__.pyi`` and loaded when they are first asked for.
+"""
+
+from indistinct.lazy import names_of_stub
+
+__all__, __dir__, __getattr__ = names_of_stub(__name__, __file__)

@@ -6,8 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
-from indistinct.ledger.store.entry import Entry
-from indistinct.ledger.store.store import Store
+from indistinct.ledger.store import Entry, Store
 from indistinct.report.subject import Subject
 
 

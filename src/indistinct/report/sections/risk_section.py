@@ -7,11 +7,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.counting import Groups, IntArray
-from indistinct.disclosure_risk import risk
-from indistinct.disclosure_risk.cell_unicity import MOST_COLUMNS as UNICITY_COLUMNS
-from indistinct.disclosure_risk.cell_unicity import count_unicity
-from indistinct.disclosure_risk.exposure import Exposed
-from indistinct.disclosure_risk.risk_report import NEARLY, THRESHOLD
+from indistinct.disclosure_risk import NEARLY, THRESHOLD, UNICITY_COLUMNS, Exposed, count_unicity, risk
 from indistinct.engine import PROFILE, Rows
 from indistinct.errors import PolicyError
 from indistinct.policy import PSEUDONYM

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from indistinct.attacks import AttackRun, LinkReport
 from indistinct.attacks.guessing import points
-from indistinct.disclosure_risk.cell_unicity import Unicity
+from indistinct.disclosure_risk import Unicity
 from indistinct.errors import IndistinctError
 from indistinct.showing.words import counted
 from indistinct.studio.pages.one_row import OneRow

@@ -11,8 +11,8 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.errors import IndistinctError, LedgerError
-from indistinct.ledger.history import Linked
-from indistinct.ledger.store.spending import add_spending
+from indistinct.ledger import Linked
+from indistinct.ledger.store import add_spending
 from indistinct.progress import Watch
 from indistinct.showing.words import list_names
 from indistinct.studio.widgets import controls

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from indistinct.disclosure_risk import RowRisk
-from indistinct.disclosure_risk.row_risk import in_words
+from indistinct.disclosure_risk import RowRisk, in_words
 from indistinct.hierarchy import label_text
 from indistinct.progress import Watch
 from indistinct.showing.words import list_names

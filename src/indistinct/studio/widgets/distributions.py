@@ -11,8 +11,7 @@ from indistinct.engine import open_table
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy, from_spec, keep
 from indistinct.profiling import MOST_DISTINCT
-from indistinct.report.figures import labels_after, values_before
-from indistinct.report.sections.column_section import LabelCounts, bars, count_labels
+from indistinct.report import LabelCounts, bars, count_labels, labels_after, values_before
 from indistinct.showing.small_bars import small_bars
 from indistinct.showing.words import counted, shorten
 from indistinct.studio.settings import Choice

@@ -1,0 +1,12 @@
+from indistinct.disclosure_risk.cell_unicity import UNICITY_COLUMNS as UNICITY_COLUMNS
+from indistinct.disclosure_risk.cell_unicity import Unicity as Unicity
+from indistinct.disclosure_risk.cell_unicity import count_unicity as count_unicity
+from indistinct.disclosure_risk.cell_unicity import unicity as unicity
+from indistinct.disclosure_risk.exposure import Exposed as Exposed
+from indistinct.disclosure_risk.risk_report import NEARLY as NEARLY
+from indistinct.disclosure_risk.risk_report import THRESHOLD as THRESHOLD
+from indistinct.disclosure_risk.risk_report import Risk as Risk
+from indistinct.disclosure_risk.risk_report import risk as risk
+from indistinct.disclosure_risk.row_risk import RowRisk as RowRisk
+from indistinct.disclosure_risk.row_risk import explain_row as explain_row
+from indistinct.disclosure_risk.row_risk import in_words as in_words

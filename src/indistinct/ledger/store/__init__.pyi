@@ -1,0 +1,11 @@
+from indistinct.ledger.store.entry import Draft as Draft
+from indistinct.ledger.store.entry import Entry as Entry
+from indistinct.ledger.store.entry import due_entries as due_entries
+from indistinct.ledger.store.entry_files import MEMBERS as MEMBERS
+from indistinct.ledger.store.entry_files import RELEASE as RELEASE
+from indistinct.ledger.store.entry_files import Files as Files
+from indistinct.ledger.store.spending import Spending as Spending
+from indistinct.ledger.store.spending import add_spending as add_spending
+from indistinct.ledger.store.spending import refuse_overspending as refuse_overspending
+from indistinct.ledger.store.store import HeadMoved as HeadMoved
+from indistinct.ledger.store.store import Store as Store

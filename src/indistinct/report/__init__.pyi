@@ -1,0 +1,12 @@
+from indistinct.report.figures import labels_after as labels_after
+from indistinct.report.figures import values_before as values_before
+from indistinct.report.page import ReportOptions as ReportOptions
+from indistinct.report.page import refuse_place as refuse_place
+from indistinct.report.page import render as render
+from indistinct.report.page import report_facts as report_facts
+from indistinct.report.page import write_page as write_page
+from indistinct.report.page import write_report as write_report
+from indistinct.report.sections.column_section import LabelCounts as LabelCounts
+from indistinct.report.sections.column_section import bars as bars
+from indistinct.report.sections.column_section import count_labels as count_labels
+from indistinct.report.sections.three_questions import three_questions as three_questions
