@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import indistinct as ix
 from helpers.profiles import examples
 from indistinct.engine import use_table
-from indistinct.linkage.functional_dependencies import explained_by, find_dependencies
+from indistinct.linkage import explained_by, find_dependencies
 from indistinct.profiling import profile
 
 DISTRICTS = [f"25-{number:05}" for number in range(503, 513)]

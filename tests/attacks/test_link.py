@@ -20,7 +20,7 @@ import indistinct as ix
 from helpers.profiles import examples
 from indistinct.cli import app
 from indistinct.examples import save_examples
-from indistinct.linkage.spelling import Codes, Days, Numbers, spelling_of
+from indistinct.linkage.spelling import CodeSpelling, DaySpelling, NumberSpelling, spelling_of
 
 # Samarati 2001, Figure 1; only one row of the voter list is printed there.
 MEDICAL = ("Race", "DateOfBirth", "Sex", "ZIP", "MaritalStatus", "HealthProblem")
@@ -231,8 +231,7 @@ def test_candidates_are_those_of_loops_over_rows_and_people(tables, algorithm, o
 def test_the_kernel_counts_points_in_boxes(data):
     """Large enough for a tree of several levels; labels with gaps as well as runs."""
     from indistinct.engine import Counts
-    from indistinct.linkage.coverage import Coverage, Spelled
-    from indistinct.linkage.fitting_people import count_candidates
+    from indistinct.linkage import Coverage, Spelled, count_candidates
 
     seed, columns = data.draw(st.integers(0, 2**32 - 1)), data.draw(st.integers(1, 4))
     rng = np.random.default_rng(seed)
@@ -287,11 +286,11 @@ def test_two_digit_years_mean_what_the_hierarchy_makes_of_them():
 
 
 def test_numbers_codes_and_texts_are_compared_by_what_they_say():
-    assert {Numbers().of(text) for text in ("07", "7", "7.0", "+7", "7e0")} == {"7"}
-    assert Codes(5).of("02138") == "02138" != Codes(None).of("2138")
-    assert isinstance(spelling_of(ix.suppress(), ["07", "12"]), Codes)
-    assert isinstance(spelling_of(ix.suppress(), ["7", "12", "*"]), Numbers)
-    assert isinstance(spelling_of(ix.suppress(), ["9/15/61"]), Days)
+    assert {NumberSpelling().of(text) for text in ("07", "7", "7.0", "+7", "7e0")} == {"7"}
+    assert CodeSpelling(5).of("02138") == "02138" != CodeSpelling(None).of("2138")
+    assert isinstance(spelling_of(ix.suppress(), ["07", "12"]), CodeSpelling)
+    assert isinstance(spelling_of(ix.suppress(), ["7", "12", "*"]), NumberSpelling)
+    assert isinstance(spelling_of(ix.suppress(), ["9/15/61"]), DaySpelling)
     policy = ix.Policy(
         columns={"age": ix.quasi(ix.suppress()), "zip": ix.quasi(ix.prefix()), "race": ix.quasi(ix.suppress())},
         privacy=[ix.KAnonymity(1)],

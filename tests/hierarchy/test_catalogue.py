@@ -20,7 +20,7 @@ from indistinct.attacks.labels.label_tree import LabelTree
 from indistinct.attacks.labels.meanings import DISJOINT, common, holds
 from indistinct.hierarchy import CATALOGUED, UnknownValues, from_spec
 from indistinct.hierarchy.catalogue import CATALOGUE, recognise
-from indistinct.linkage.coverage import Coverage
+from indistinct.linkage import Coverage
 
 WHOLE_CATALOGUE = [kind.of(kind.all_levels, "*") for kind in CATALOGUE.values()]
 TABLES = files("indistinct.hierarchy.catalogue") / "tables"

@@ -18,7 +18,7 @@ from indistinct.examples import save_examples
 SOURCE = Path(indistinct.__file__).parent
 LAZY = [
     "indistinct",
-    *(f"indistinct.{name}" for name in ("counting", "pipeline", "privacy", "quality", "release", "search")),
+    *(f"indistinct.{name}" for name in ("counting", "linkage", "pipeline", "privacy", "quality", "release", "search")),
 ]
 """The packages that load a name's module when it is asked for."""
 
@@ -347,11 +347,19 @@ def test_who_must_not_know_whom():
     assert "privacy" not in below("engine")
 
 
-def test_the_search_is_entered_only_by_its_door():
+def is_behind(name, owner):
+    """Return whether a module lies behind the doors of a room: its own, and in attacks those of its families."""
+    if not name.startswith(f"indistinct.{owner}."):
+        return False
+    return owner != "attacks" or not SOURCE.joinpath(*name.split(".")[1:], "__init__.py").is_file()
+
+
+@pytest.mark.parametrize("owner", ["attacks", "linkage", "search"])
+def test_a_room_is_entered_only_by_its_doors(owner):
     for room, path in modules():
-        if room != "search":
-            behind = [name for name in set().union(*imported_modules(path)) if name.startswith("indistinct.search.")]
-            assert not behind, f"{path.relative_to(SOURCE)}: import it from indistinct.search"
+        if room != owner:
+            behind = [name for name in set().union(*imported_modules(path)) if is_behind(name, owner)]
+            assert not behind, f"{path.relative_to(SOURCE)}: import it from indistinct.{owner}"
 
 
 def test_kernels_know_nothing_but_each_other():

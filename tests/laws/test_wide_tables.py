@@ -16,8 +16,8 @@ from helpers.profiles import examples
 from indistinct.engine import open_table
 from indistinct.engine.duckdb import source
 from indistinct.engine.duckdb.session import Session
+from indistinct.linkage import Codes
 from indistinct.linkage import functional_dependencies as telling_columns
-from indistinct.linkage.coded_cells import Codes
 from indistinct.linkage.spelling import FORMATS, ISO, _pattern
 from indistinct.pipeline.suggesting import reasons, suggested_policy
 from indistinct.profiling import combinations as sets_of_columns

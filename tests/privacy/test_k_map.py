@@ -16,7 +16,7 @@ import indistinct as ix
 from helpers.profiles import cases, examples
 from indistinct.counting import Groups, encode_eligible
 from indistinct.engine import open_table
-from indistinct.linkage.population import count_with_population
+from indistinct.linkage import count_with_population
 from indistinct.progress import Watch
 from indistinct.search import Task
 from indistinct.search.full_domain.lattice import Search

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from helpers.profiles import examples
-from indistinct.linkage import coded_cells
+from indistinct.linkage import functional_dependencies
 from indistinct.pipeline.suggesting import suggested_policy
 from indistinct.policy.files.policy_file import parse_policy, policy_toml
 from indistinct.profiling import ColumnProfile, comments, profile
@@ -163,7 +163,7 @@ def test_counts_are_those_of_the_column() -> None:
 @pytest.mark.parametrize("most_cells", [0, 10_000])
 def test_very_many_distinct_values_are_not_looked_at(monkeypatch: pytest.MonkeyPatch, most_cells: int) -> None:
     monkeypatch.setattr(column_looks, "MOST_DISTINCT", 10)
-    monkeypatch.setattr(coded_cells, "MOST_CELLS", most_cells)
+    monkeypatch.setattr(functional_dependencies, "MOST_CELLS", most_cells)
     table = pa.table({"sex": ["m", "f"] * 15, "x17": [None, None, *map(str, range(28))], "zip": ["1", "2"] * 15})
     found = profile(table)
     assert [column.missing for column in found.columns] == [0, 2, 0]

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import indistinct as ix
 from helpers.profiles import examples
 from indistinct.cli import app
-from indistinct.linkage.functional_dependencies import alike_by
+from indistinct.linkage import alike_by
 from indistinct.pipeline import weighing
 from indistinct.pipeline.suggesting import reasons, suggested_policy, suggestion
 from indistinct.pipeline.weighing import Weighed, weigh

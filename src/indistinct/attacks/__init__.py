@@ -1,7 +1,7 @@
 """Attacks: what somebody could conclude from a release, so that its holder sees it first; one file per attack."""
 
 # Imported here, since modules of the same names would otherwise take the functions' places.
-from indistinct.attacks.attack import Attack
+from indistinct.attacks.attack import ORIGINAL, Attack, Option, OtherTable
 from indistinct.attacks.attack_report import AttackReport
 from indistinct.attacks.complementary import ComplementaryReport, complementary
 from indistinct.attacks.dependencies import DependencyReport, dependencies
@@ -22,6 +22,7 @@ from indistinct.attacks.run import AttackRun, run
 from indistinct.attacks.sharpening import DowncodingReport, RefinementReport, downcoding, refinement
 
 __all__ = [
+    "ORIGINAL",
     "Attack",
     "AttackReport",
     "AttackRun",
@@ -34,6 +35,8 @@ __all__ = [
     "LinkReport",
     "MapReport",
     "MinimalityReport",
+    "Option",
+    "OtherTable",
     "RefinementReport",
     "SinglingOutReport",
     "UnsortedReport",

@@ -148,7 +148,7 @@ class Attack(ABC):
 
     @classmethod
     def of_all(cls, most: int) -> Attack:
-        """Return the attack as it is run with all others, which describe so many findings each."""
+        """Return the attack as it is run with all others, each of which describes ``most`` findings."""
         return cls(**({"most": most} if any(name == "most" for name, _ in cls.options()) else {}))
 
     def targets(self, target: Target) -> Iterator[tuple[str | None, Target]]:

@@ -18,9 +18,10 @@ from indistinct.attacks.labels import WHOLE, Beginning, Reader, Span, Texts
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import read_as_declared
 from indistinct.engine import Rows, use_table
-from indistinct.linkage.coded_cells import CodedColumn, coded_columns
-from indistinct.linkage.functional_dependencies import (
+from indistinct.linkage import (
+    CodedColumn,
     Dependency,
+    coded_columns,
     dependencies_between,
     guess,
     pairs_between,

@@ -24,8 +24,7 @@ from indistinct.showing.numbers import figure
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from indistinct.attacks import Attack, AttackReport, AttackRun
-    from indistinct.attacks.attack import Option, OtherTable
+    from indistinct.attacks import Attack, AttackReport, AttackRun, Option, OtherTable
     from indistinct.policy import Policy
 
 GOOD_ENOUGH = {"nothing": True, "something": None, "broken": False}
@@ -187,11 +186,11 @@ def run_all(
 
     Exit code 6 says that an attack exposes people: do not hand the release out. Lesser findings leave it at 0.
     """
-    from indistinct.attacks import run
+    from indistinct import attacks
     from indistinct.policy.files.policy_file import read_policy
 
     policy = read_policy(policy_path)
-    found = run(
+    found = attacks.run(
         release,
         policy,
         earlier=earlier or (),

@@ -23,8 +23,7 @@ from indistinct.disclosure_risk.population_estimates import Estimate, estimate
 from indistinct.engine import Counts, Rows, use_table
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import keep, read_number
-from indistinct.linkage.coverage import Coverage
-from indistinct.linkage.fitting_people import count_candidates
+from indistinct.linkage import Coverage, count_candidates
 from indistinct.policy import Policy
 from indistinct.profiling import DistinctRows
 from indistinct.showing.words import counted

@@ -187,7 +187,7 @@ def risk(
     policy = None if policy is None else load_policy(policy, to="risk")
     from indistinct.disclosure_risk.exposure import Exposed, refuse_absent
     from indistinct.engine import use_table
-    from indistinct.linkage.functional_dependencies import find_dependencies, unseen_pairs
+    from indistinct.linkage import find_dependencies, unseen_pairs
     from indistinct.policy.released_names import own_name
     from indistinct.profiling import DistinctRows, minimal_combinations, profile
     from indistinct.progress import Watch
@@ -264,7 +264,7 @@ def _unicity(
 def _as_declared(rows: Rows, policy: Policy | None) -> Iterator[Rows]:
     """Return the rows as a policy declares their cells; the labels of a released table stay as they are."""
     from indistinct.counting import as_declared
-    from indistinct.linkage.coverage import labels_among
+    from indistinct.linkage import labels_among
 
     if policy is None:
         yield rows

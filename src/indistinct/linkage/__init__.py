@@ -1,1 +1,8 @@
-"""Which people of another table fit the labels of a release: spelling, what labels cover, and counting."""
+"""Which people of another table fit the labels of a release, and which columns tell others.
+
+The names are listed in ``__init__.pyi`` and loaded when they are first asked for.
+"""
+
+from indistinct.lazy import names_of_stub
+
+__all__, __dir__, __getattr__ = names_of_stub(__name__, __file__)

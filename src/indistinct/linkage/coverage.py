@@ -20,7 +20,7 @@ import numpy as np
 from indistinct.counting import IntArray
 from indistinct.hierarchy import Dates, Hierarchy, Listed, Prefix, UnknownValues, dates
 from indistinct.hierarchy.catalogue import Catalogued
-from indistinct.linkage.spelling import Days, Spelling, Texts, code_length, spelling_of
+from indistinct.linkage.spelling import DaySpelling, Spelling, TextSpelling, code_length, spelling_of
 from indistinct.recoding.label_texts import read_label
 
 Ranks = range | IntArray
@@ -92,7 +92,7 @@ class Coverage:
         >>> found.ranks.tolist(), [list(ranks) for ranks in found.covered]
         ([0, 1, 2], [[0, 1], [0], [0, 1, 2]])
         """
-        reader = _Reader.of(hierarchy, [label for label in labels if label is not None])
+        reader = _ValueReader.of(hierarchy, [label for label in labels if label is not None])
         ground, spelled = reader.read(values, similarity)
         known = sorted({text for text in ground if text is not None})
         climbed = _Climbed.of(reader, known)
@@ -176,7 +176,7 @@ def climbed_labels(
     [['09/15/61', '1961', '*'], None]
     """
     present = [value for value in own if value is not None]
-    reader = _Reader.of(hierarchy, present)
+    reader = _ValueReader.of(hierarchy, present)
     ground, _ = reader.read(values, None)
     rows = _Climbed.of(reader, sorted({text for text in ground if text is not None})).rows
     spelled: dict[str, str] = {}
@@ -215,7 +215,7 @@ def _as_run(ranks: Sequence[int] | IntArray) -> Ranks:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _ValueReader:
     """Reads values and labels of a column in one spelling."""
 
     hierarchy: Hierarchy
@@ -227,7 +227,7 @@ class _Reader:
     """The spellings that a text may be similar to."""
 
     @classmethod
-    def of(cls, hierarchy: Hierarchy, labels: Sequence[str]) -> _Reader:
+    def of(cls, hierarchy: Hierarchy, labels: Sequence[str]) -> _ValueReader:
         spelling = spelling_of(hierarchy, labels)
         listed: dict[str, str] | None = None
         if isinstance(hierarchy, Listed):
@@ -242,7 +242,7 @@ class _Reader:
             length = hierarchy.length or code_length(hierarchy, labels) or longest or None
             hierarchy = replace(hierarchy, length=length, mask=hierarchy.mask.casefold())
         similar = listed if listed is not None else [text for text in map(spelling.of, labels) if text is not None]
-        return cls(hierarchy, spelling, listed, tuple(similar) if isinstance(spelling, Texts) else ())
+        return cls(hierarchy, spelling, listed, tuple(similar) if isinstance(spelling, TextSpelling) else ())
 
     def read(self, values: Sequence[str | None], similarity: float | None) -> tuple[list[str | None], Spelled]:
         """Return each value as the hierarchy takes it, None where it is missing or none of the column's."""
@@ -267,7 +267,7 @@ class _Reader:
 
     def _writes(self, value: str, text: str) -> bool:
         """Return whether the column's own values are written as a value is that reads as a text."""
-        if isinstance(self.spelling, Days) and self.listed is None:
+        if isinstance(self.spelling, DaySpelling) and self.listed is None:
             return self.spelling.of(value) == text
         return value == text
 
@@ -283,7 +283,7 @@ class _Reader:
 class _Climbed:
     """The known values in an order in which most labels cover neighbours, and the ranks under each label."""
 
-    reader: _Reader
+    reader: _ValueReader
     rows: Mapping[str, Sequence[str | None]]
     """The labels of each value."""
     order: Sequence[str]
@@ -293,7 +293,7 @@ class _Climbed:
     keys: list[Any] | None
 
     @classmethod
-    def of(cls, reader: _Reader, values: list[str]) -> _Climbed:
+    def of(cls, reader: _ValueReader, values: list[str]) -> _Climbed:
         """Climb the values that the hierarchy takes; the others stay without a rank."""
         rows: list[list[str | None]] = []
         while values:

@@ -22,7 +22,7 @@ NOBODY = -1
 OUTSIDE, ACROSS, INSIDE = 0, 1, 2
 
 
-class Tree(NamedTuple):
+class PointTree(NamedTuple):
     """A k-d tree in the order in which its nodes are first visited: a node, its left part, its right part."""
 
     points: Array
@@ -41,7 +41,7 @@ class Tree(NamedTuple):
     """(nodes,) int64: the weight of a node's points"""
 
 
-class Covers(NamedTuple):
+class LabelRanks(NamedTuple):
     """What labels cover: a run of ranks, or some ranks of a run; the labels of all columns in one row."""
 
     offsets: Array
@@ -55,7 +55,7 @@ class Covers(NamedTuple):
     """int64: for a label that has gaps, how many covered ranks lie before each rank of its column"""
 
 
-def build(points: Array, weights: Array) -> tuple[Tree, Array]:
+def build(points: Array, weights: Array) -> tuple[PointTree, Array]:
     """Build the tree of some points; also give the position of each of its points among those that came in.
 
     IN   points   (points, columns) int64, at least one point and one column
@@ -65,13 +65,13 @@ def build(points: Array, weights: Array) -> tuple[Tree, Array]:
     most = max(1, 4 * len(points) // LEAF + 2)
     starts, ends, rights, sums = (np.zeros(most, np.int64) for _ in range(4))
     lows, highs = (np.zeros((most, points.shape[1]), np.int64) for _ in range(2))
-    room = Tree(points, weights, starts, ends, rights, lows, highs, sums)
+    room = PointTree(points, weights, starts, ends, rights, lows, highs, sums)
     nodes = _divide(room, order)
-    return Tree(np.ascontiguousarray(points[order]), weights[order], *(array[:nodes] for array in room[2:])), order
+    return PointTree(np.ascontiguousarray(points[order]), weights[order], *(array[:nodes] for array in room[2:])), order
 
 
 @kernel
-def _divide(tree: Tree, order: Array) -> int:
+def _divide(tree: PointTree, order: Array) -> int:
     """Halve the points along their widest column, again and again; give the number of nodes.
 
     IN      tree   the points as they came in
@@ -121,7 +121,7 @@ def _divide(tree: Tree, order: Array) -> int:
 
 
 @kernel
-def _place(covers: Covers, label: int, low: int, high: int) -> int:
+def _place(covers: LabelRanks, label: int, low: int, high: int) -> int:
     """Return whether a run of ranks lies inside or outside of what a label covers, or across its edge."""
     first, last = covers.lows[label], covers.highs[label]
     if high < first or low > last:
@@ -136,7 +136,7 @@ def _place(covers: Covers, label: int, low: int, high: int) -> int:
 
 
 @kernel
-def _place_node(tree: Tree, covers: Covers, labels: Array, node: int) -> int:
+def _place_node(tree: PointTree, covers: LabelRanks, labels: Array, node: int) -> int:
     """Return whether all points of a node lie inside or outside of a box."""
     answer = INSIDE
     for column in range(len(labels)):
@@ -149,7 +149,7 @@ def _place_node(tree: Tree, covers: Covers, labels: Array, node: int) -> int:
 
 
 @kernel
-def count(tree: Tree, covers: Covers, labels: Array, sizes: Array) -> tuple[Array, Array, Array]:
+def count(tree: PointTree, covers: LabelRanks, labels: Array, sizes: Array) -> tuple[Array, Array, Array]:
     """Count the points that each box covers, and the boxes, by their sizes, that cover each point.
 
     IN   labels  (boxes, columns) int64: the label of each column, counted from the column's first
@@ -195,7 +195,7 @@ def count(tree: Tree, covers: Covers, labels: Array, sizes: Array) -> tuple[Arra
 
 
 @kernel
-def _holds(tree: Tree, covers: Covers, labels: Array, point: int) -> bool:
+def _holds(tree: PointTree, covers: LabelRanks, labels: Array, point: int) -> bool:
     """Return whether a point lies in a box."""
     for column in range(len(labels)):
         rank = tree.points[point, column]

@@ -105,7 +105,7 @@ def _distinct(ranks: IntArray) -> tuple[IntArray, IntArray]:
     return np.ascontiguousarray(points), which.ravel()
 
 
-def _covers(coverages: Sequence[Coverage]) -> covering.Covers:
+def _covers(coverages: Sequence[Coverage]) -> covering.LabelRanks:
     """Lay out what the labels of some columns cover, as the kernel takes it."""
     offsets: list[int] = []
     lows: list[int] = []
@@ -124,7 +124,7 @@ def _covers(coverages: Sequence[Coverage]) -> covering.Covers:
                 is_covered[ranks + 1] = 1
                 counts.append(np.cumsum(is_covered))
                 taken += len(is_covered)
-    return covering.Covers(
+    return covering.LabelRanks(
         np.array(offsets, np.int64),
         np.array(lows, np.int64),
         np.array(highs, np.int64),

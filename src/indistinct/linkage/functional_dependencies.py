@@ -4,6 +4,8 @@ A column *tells* another if whoever guesses, for each row, the value that is mos
 the same cell, avoids at least nine of ten mistakes that guessing the most frequent value of all makes. A row that
 nobody shares its cell with teaches nothing, so a number of its own for every row tells nothing here. But numbers that
 rise, or fall, always with those of another column are computed from it, as a logarithm is, and tell it.
+
+Columns are read once, each value as a code, in the order of the rows.
 """
 
 from __future__ import annotations
@@ -16,8 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.engine import Rows
-from indistinct.linkage.coded_cells import CodedColumn, Codes, coded_columns
 
+Codes = NDArray[np.int32]
+
+MOST_CELLS = 60_000_000
+"""Of a larger table no cells are read."""
+CELLS_AT_ONCE, COLUMNS_AT_ONCE = 5_000_000, 200
+"""What is read at once: engines take long to plan thousands of columns."""
 ENOUGH = 0.9
 """Such a share of the mistakes must be gone."""
 FEWEST_MISTAKES = 0.01
@@ -26,6 +33,31 @@ FEWEST_NUMBERS = 20
 """Of fewer different numbers it is no wonder that they rise with others."""
 MOST_PAIRS = 4_000
 """Of more pairs of columns those are looked at whose first column has fewest values."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodedColumn:
+    """The cells of a column as codes, and the texts that these stand for; missing is a value of its own."""
+
+    codes: Codes
+    texts: tuple[str | None, ...]
+
+
+def coded_columns(rows: Rows, names: Sequence[str]) -> dict[str, CodedColumn]:
+    """Read some columns of a table, in the order of its rows; nothing if they are too many cells."""
+    count = rows.count()
+    if count * len(names) > MOST_CELLS:
+        return {}
+    step = max(1, min(COLUMNS_AT_ONCE, CELLS_AT_ONCE // max(1, count)))
+    found = {}
+    for start in range(0, len(names), step):
+        some = names[start : start + step]
+        table = rows.texts(some).read_all()
+        for name in some:
+            column = table[name].combine_chunks().dictionary_encode(null_encoding="encode")
+            texts = tuple(text or None for text in column.dictionary.to_pylist())
+            found[name] = CodedColumn(np.asarray(column.indices.to_numpy(zero_copy_only=False), np.int32), texts)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from indistinct.counting.kernels import grouping
 from indistinct.engine import Counts, Encoded, Rows, use_table
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Prefix
-from indistinct.linkage.column_pairs import plain_name
+from indistinct.linkage.paired_columns import plain_name
 from indistinct.policy import Column, Policy
 from indistinct.privacy.model import PrivacyModel
 

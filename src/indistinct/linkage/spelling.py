@@ -34,7 +34,7 @@ FORMATS = (
 )
 """The formats in which dates are looked for, those of the release first."""
 SAMPLE = 2_000
-"""So many values decide in which order formats are tried."""
+"""The values that decide in which order formats are tried."""
 LATEST_OF_STRPTIME = 2068
 """The last year that ``strptime`` makes of two digits."""
 DIGITS = {"%Y": r"\d{4}", "%y": r"\d\d"} | {f"%{part}": r"[ \d]{1,2}" for part in "dmHMS"}
@@ -43,7 +43,7 @@ LONG_POSTAL_CODE = re.compile(r"(\d{5})-\d{4}", re.ASCII)
 
 
 class Spelling(ABC):
-    """Gives the one way of writing a value, or None for a text that is no value of such a column."""
+    """How a column writes its values: one way for each, and none for a text that is no value of it."""
 
     kind: ClassVar[str]
 
@@ -56,7 +56,7 @@ class Spelling(ABC):
         return self
 
 
-class Texts(Spelling):
+class TextSpelling(Spelling):
     """Words: capitals, accents' encodings and spaces do not matter."""
 
     kind = "texts"
@@ -64,13 +64,13 @@ class Texts(Spelling):
     def of(self, text: str) -> str:
         """Write a text in small letters with single spaces.
 
-        >>> Texts().of("  White  Collar ")
+        >>> TextSpelling().of("  White  Collar ")
         'white collar'
         """
         return " ".join(unicodedata.normalize("NFKC", text).split()).casefold()
 
 
-class Numbers(Spelling):
+class NumberSpelling(Spelling):
     """Numbers: 07, 7 and 7.0 are the same."""
 
     kind = "numbers"
@@ -78,7 +78,7 @@ class Numbers(Spelling):
     def of(self, text: str) -> str | None:
         """Write a number without idle zeros.
 
-        >>> [Numbers().of(text) for text in ("07", "7.0", " 7", "seven")]
+        >>> [NumberSpelling().of(text) for text in ("07", "7.0", " 7", "seven")]
         ['7', '7', '7', None]
         """
         number = read_number(text)
@@ -86,7 +86,7 @@ class Numbers(Spelling):
 
 
 @dataclass(frozen=True, slots=True)
-class Codes(Spelling):
+class CodeSpelling(Spelling):
     """Codes whose characters all count, zeros in front too; ``length`` is that of every code, where it is known."""
 
     kind = "codes"
@@ -96,9 +96,9 @@ class Codes(Spelling):
     def of(self, text: str) -> str:
         """Write a code in small letters; a number that lost the zeros in front gets them back.
 
-        >>> [Codes(5).of(text) for text in ("02138", "2138", "02138-4907", "SW1A")]
+        >>> [CodeSpelling(5).of(text) for text in ("02138", "2138", "02138-4907", "SW1A")]
         ['02138', '02138', '02138', 'sw1a']
-        >>> Codes().of("2138")
+        >>> CodeSpelling().of("2138")
         '2138'
         """
         code = text.strip().casefold()
@@ -110,7 +110,7 @@ class Codes(Spelling):
 
 
 @dataclass(frozen=True, slots=True)
-class KnownCodes(Spelling):
+class CatalogueSpelling(Spelling):
     """Codes of a classification: DE, DEU and Germany are the same, and so are E11.9 and E119."""
 
     kind = "codes"
@@ -121,14 +121,14 @@ class KnownCodes(Spelling):
         """Write a code as its classification does.
 
         >>> from indistinct.hierarchy.catalogue import countries
-        >>> [KnownCodes(countries()).of(text) for text in ("DE", "deu", "GERMANY", "Western Europe")]
+        >>> [CatalogueSpelling(countries()).of(text) for text in ("DE", "deu", "GERMANY", "Western Europe")]
         ['Germany', 'Germany', 'Germany', None]
         """
         return self.hierarchy.one_spelling(text)
 
 
 @dataclass(frozen=True, slots=True)
-class Days(Spelling):
+class DaySpelling(Spelling):
     """Days, in any of some formats; a two-digit year lies in the hundred years up to ``latest``.
 
     Where the column itself has two-digit years only (``folds``), 1961 and 2061 are the same to it.
@@ -143,7 +143,7 @@ class Days(Spelling):
     def of(self, text: str) -> str | None:
         """Write a day in the ISO way.
 
-        >>> days = Days(FORMATS, 2025)
+        >>> days = DaySpelling(FORMATS, 2025)
         >>> {days.of(text) for text in ("9/15/61", "09/15/1961", "1961-09-15")}
         {'1961-09-15'}
         """
@@ -154,7 +154,7 @@ class Days(Spelling):
                 return day.isoformat()
         return None
 
-    def learn(self, texts: Sequence[str]) -> Days:
+    def learn(self, texts: Sequence[str]) -> DaySpelling:
         """Try the formats first that read most of the texts; of equals, those of the release come first."""
         known = tuple(dict.fromkeys([*self.formats, *FORMATS]))
         sample = texts[:: max(1, len(texts) // SAMPLE)]
@@ -195,21 +195,21 @@ def spelling_of(hierarchy: Hierarchy, released: Sequence[str]) -> Spelling:
     if isinstance(hierarchy, Dates):
         return _days_of(hierarchy)
     if isinstance(hierarchy, Intervals | Rounding | TopBottom):
-        return Numbers()
+        return NumberSpelling()
     if isinstance(hierarchy, Catalogued):
-        return KnownCodes(hierarchy)
+        return CatalogueSpelling(hierarchy)
     if isinstance(hierarchy, Prefix):
-        return Codes(code_length(hierarchy, released))
+        return CodeSpelling(code_length(hierarchy, released))
     listed = [row[0] for row in hierarchy.rows] if isinstance(hierarchy, Listed) else released
     return _recognize([value for value in listed if value is not None and value != hierarchy.top])
 
 
-def _days_of(hierarchy: Dates) -> Days:
+def _days_of(hierarchy: Dates) -> DaySpelling:
     """Return the spelling of the days that a hierarchy reads, with its own reading of two-digit years."""
     has_century = [form for form in hierarchy.formats if "%y" not in form]
     if hierarchy.formats and not has_century:
-        return Days(hierarchy.formats, hierarchy.latest or LATEST_OF_STRPTIME, folds=True)
-    return Days(hierarchy.formats or (ISO,), hierarchy.latest or _this_year())
+        return DaySpelling(hierarchy.formats, hierarchy.latest or LATEST_OF_STRPTIME, folds=True)
+    return DaySpelling(hierarchy.formats or (ISO,), hierarchy.latest or _this_year())
 
 
 def code_length(hierarchy: Prefix, released: Sequence[str]) -> int | None:
@@ -227,15 +227,16 @@ def code_length(hierarchy: Prefix, released: Sequence[str]) -> int | None:
 def _recognize(values: Sequence[str]) -> Spelling:
     """Recognize days and numbers by values that are all such; numbers with zeros in front are codes."""
     if not values:
-        return Texts()
+        return TextSpelling()
     if all(read_number(value) is not None for value in values):
         digits = [value.strip().lstrip("+-") for value in values]
-        return Codes() if any(len(text) > 1 and text[0] == "0" and text.isdecimal() for text in digits) else Numbers()
+        has_zeros = any(len(text) > 1 and text[0] == "0" and text.isdecimal() for text in digits)
+        return CodeSpelling() if has_zeros else NumberSpelling()
     for form in FORMATS:
-        days = Days((form,), _this_year(), folds="%y" in form)
+        days = DaySpelling((form,), _this_year(), folds="%y" in form)
         if all(days.of(value) is not None for value in values):
             return days
-    return Texts()
+    return TextSpelling()
 
 
 def _this_year() -> int:

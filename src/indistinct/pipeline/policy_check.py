@@ -13,7 +13,7 @@ from indistinct.counting import FrequencyList, as_declared, encode_eligible
 from indistinct.disclosure_risk import UNICITY_COLUMNS, count_unicity
 from indistinct.engine import Rows
 from indistinct.errors import IndistinctError, PolicyError
-from indistinct.linkage.functional_dependencies import Dependency, find_dependencies, unseen_pairs
+from indistinct.linkage import Dependency, find_dependencies, unseen_pairs
 from indistinct.pipeline.refusals import refuse_tables, refuse_unable
 from indistinct.pipeline.stages import count_encoded, encode_tables, open_tables
 from indistinct.policy import Policy

@@ -16,7 +16,7 @@ from indistinct.counting import FrequencyList, as_declared, encode_eligible, rep
 from indistinct.counting.joined_tables import TableCount, count_tables
 from indistinct.engine import Encoded, Rows, use_table
 from indistinct.errors import InfeasibleError, TableError
-from indistinct.linkage.population import count_with_population
+from indistinct.linkage import count_with_population
 from indistinct.pipeline.refusals import (
     refuse_cells,
     refuse_tables,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from indistinct.linkage.functional_dependencies import unseen_pairs
+from indistinct.linkage import unseen_pairs
 from indistinct.pipeline.weighing import DIVERSE, MOST_MORE, MOST_OF_A_GROUP, Weighed, models_of, weigh
 from indistinct.policy import Column, Policy, quasi
 from indistinct.privacy import AlphaK, KAnonymity, LDiversity, PrivacyModel

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from indistinct.engine import Rows
 from indistinct.hierarchy import read_number
-from indistinct.linkage.coded_cells import CodedColumn
+from indistinct.linkage import CodedColumn
 from indistinct.profiling.column_names import word_list
 from indistinct.progress import Watch
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from indistinct.linkage.coded_cells import CodedColumn, Codes
-from indistinct.linkage.functional_dependencies import explained_by
+from indistinct.linkage import CodedColumn, Codes, explained_by
 from indistinct.profiling.column_names import (
     NAMESAKES,
     is_given_name,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from indistinct.hierarchy import read_number
-from indistinct.linkage.spelling import FORMATS, Days
+from indistinct.linkage import FORMATS, DaySpelling
 from indistinct.profiling.column_names import topics_of, word_list, words_of
 
 ENOUGH = 0.8
@@ -128,7 +128,7 @@ def _is_date(text: str) -> bool:
     return not text.isdecimal() and DAYS.of(text) is not None
 
 
-DAYS = Days(FORMATS, 9999)
+DAYS = DaySpelling(FORMATS, 9999)
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
 URL = re.compile(r"(https?|ftp)://\S+|www\.\S+\.\S+", re.IGNORECASE)
 SOCIAL_SECURITY = re.compile(r"(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}", re.ASCII)

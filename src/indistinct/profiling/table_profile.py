@@ -13,8 +13,7 @@ import pyarrow as pa
 from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
 from indistinct.hierarchy import suppress
-from indistinct.linkage.coded_cells import CodedColumn, coded_columns
-from indistinct.linkage.functional_dependencies import Dependency, alike_by, dependencies_between
+from indistinct.linkage import CodedColumn, Dependency, alike_by, coded_columns, dependencies_between
 from indistinct.policy import Role
 from indistinct.profiling.column_roles import HALF, ColumnProfile, judge, roles_by_siblings
 from indistinct.profiling.column_shapes import shape_of

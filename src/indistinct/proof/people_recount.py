@@ -12,7 +12,7 @@ import numpy as np
 
 from indistinct.counting import Groups, IntArray, Tally, encode_eligible
 from indistinct.engine import PROFILE, Rows
-from indistinct.linkage.population import counted_people
+from indistinct.linkage import counted_people
 from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel
 from indistinct.proof.checks import Check, knows_few, model_check

@@ -16,7 +16,7 @@ import numpy as np
 from indistinct.counting import Groups, IntArray, as_declared
 from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError, TableError
-from indistinct.linkage.population import counted_people
+from indistinct.linkage import counted_people
 from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
 from indistinct.policy.load import load_policy
 from indistinct.policy.stated_policy import stated_policy

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 from indistinct.counting import FrequencyList, as_declared, encode_eligible
 from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError, TableError
-from indistinct.linkage.population import count_with_population
+from indistinct.linkage import count_with_population
 from indistinct.policy import Policy
 from indistinct.privacy.model import least_rows
 from indistinct.proof.verdict import Verdict, verify

@@ -46,7 +46,7 @@ class LinkedTuple:
     labels fit no row of another release."""
     labels: dict[str, Label]
     rows: int
-    """At most so many rows have these labels."""
+    """The most rows that can have these labels."""
     k: int
     is_certain: bool
     """Somebody has them, if what is assumed is true; else it may be that nobody has."""

@@ -45,9 +45,9 @@ from indistinct.counting import IntArray
 from indistinct.release.forms import LINKED_TABLES, ONE_TABLE, TWO_TABLES, Form
 
 FOLDS = 10
-"""Without other people, so many parts of the private table are each guessed about by what the others teach."""
+"""The parts of the private table, without other people: each is guessed about by what the others teach."""
 MOST_PEOPLE = 50_000
-"""About so many people it is guessed; of more some are drawn."""
+"""The most people about whom it is guessed; of more some are drawn."""
 MOST_VALUES = 1_000
 """A sensitive column with more different values is not guessed."""
 MOST_ENTRIES = 20_000_000

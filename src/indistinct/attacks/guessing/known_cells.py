@@ -17,9 +17,7 @@ from indistinct.attacks.attack import InapplicableError
 from indistinct.counting import IntArray, as_declared, encode_eligible
 from indistinct.engine import Counts, Rows, use_table
 from indistinct.errors import PolicyError
-from indistinct.linkage.column_pairs import hierarchy_of
-from indistinct.linkage.coverage import Coverage
-from indistinct.linkage.fitting_people import count_candidates
+from indistinct.linkage import Coverage, count_candidates, hierarchy_of
 from indistinct.policy import Policy
 from indistinct.recoding.classes import LINK
 from indistinct.release.released_tables import ReleasedTables

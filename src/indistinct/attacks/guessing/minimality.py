@@ -37,8 +37,7 @@ from indistinct.attacks.guessing.rates import paired_difference
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import Groups, IntArray, Tally
 from indistinct.errors import PolicyError
-from indistinct.linkage.coverage import Coverage, climbed_labels
-from indistinct.linkage.fitting_people import count_candidates, members_of
+from indistinct.linkage import Coverage, climbed_labels, count_candidates, members_of
 from indistinct.policy import Policy
 
 BLIND = "no model asks about sensitive values, so the search saw none, and nothing follows from what it chose"

@@ -14,7 +14,7 @@ import numpy as np
 
 from indistinct.attacks.guessing.known_cells import FloatArray
 from indistinct.counting import IntArray
-from indistinct.linkage.coverage import Coverage
+from indistinct.linkage import Coverage
 
 AT_ONCE = 4_000_000
 """The scores that are worked out together."""

@@ -32,7 +32,7 @@ from indistinct.attacks.joint_rows import row_targets
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import IntArray
 from indistinct.hierarchy import keep
-from indistinct.linkage.coverage import Coverage
+from indistinct.linkage import Coverage
 from indistinct.policy import Policy
 from indistinct.release.forms import LINKED_TABLES, ONE_TABLE, TWO_TABLES, Form
 

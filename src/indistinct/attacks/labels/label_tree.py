@@ -36,7 +36,7 @@ Label = str | None
 Labels = tuple[Label, ...]
 
 MOST_LISTED = 2_000
-"""A label with more than so many labels below it is taken as one whose labels cannot be listed."""
+"""A label with more labels below it is taken as one whose labels cannot be listed."""
 
 UNKNOWN_HEIGHT = 99
 """Stands for the top of a hierarchy whose height depends on values that only the data holder knows."""

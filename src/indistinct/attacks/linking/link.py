@@ -25,9 +25,7 @@ from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import linked_as_declared
 from indistinct.engine import Encoded, Rows, use_table
 from indistinct.errors import PolicyError, TableError
-from indistinct.linkage.column_pairs import column_pairs, hierarchy_of
-from indistinct.linkage.coverage import Coverage
-from indistinct.linkage.fitting_people import Candidates, count_candidates, members_of
+from indistinct.linkage import Candidates, Coverage, column_pairs, count_candidates, hierarchy_of, members_of
 from indistinct.policy import PSEUDONYM, Person, Policy
 from indistinct.release.forms import LINKED_TABLES, ONE_TABLE, TWO_TABLES, Form
 from indistinct.showing.words import counted

@@ -22,9 +22,7 @@ from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import linked_as_declared
 from indistinct.engine import Counts, use_table
 from indistinct.errors import PolicyError
-from indistinct.linkage.column_pairs import column_pairs, hierarchy_of
-from indistinct.linkage.coverage import UNKNOWN, Coverage
-from indistinct.linkage.fitting_people import count_candidates
+from indistinct.linkage import UNKNOWN, Coverage, column_pairs, count_candidates, hierarchy_of
 from indistinct.release.forms import ONE_TABLE, TWO_TABLES, Form
 
 WRONG = (

@@ -14,8 +14,7 @@ import numpy as np
 from indistinct.counting import IntArray
 from indistinct.engine import Counts, sum_by_tuple
 from indistinct.errors import PolicyError
-from indistinct.linkage.coverage import Coverage
-from indistinct.linkage.fitting_people import NOBODY, Candidates, count_candidates, members_of
+from indistinct.linkage import NOBODY, Candidates, Coverage, count_candidates, members_of
 
 Label = str | None
 MOST_PAIRS = 2_000_000_000

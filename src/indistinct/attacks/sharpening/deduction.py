@@ -135,7 +135,7 @@ class Deduced(NamedTuple):
     """The rows of the group; for the whole table, those that would stand out one level lower."""
     bounds: tuple[Bound, ...]
     crowd: int
-    """Some rows of the group, at least 1 and at most so many, share a lower label that none of the others has."""
+    """Some rows of the group, at least 1 and at most this number, share a lower label that none of the others has."""
     strength: int
     """How much has to be assumed for it."""
 
@@ -145,8 +145,8 @@ def limits(
 ) -> Limits | None:
     """Bound the rows under each of ``parts`` lower labels (None: nobody knows how many); None if nothing is possible.
 
-    ``splits`` says that at least two labels occur, ``standing_out`` that at least so many of k or more rows lie under
-    labels with fewer than k, and ``all_small`` that every label has fewer than k. All limits are reached.
+    ``splits`` says that at least two labels occur, ``standing_out`` how many of k or more rows at least have labels
+    with fewer than k, and ``all_small`` that every label has fewer than k. All limits are reached.
 
     >>> limits(6, 2, 3, splits=True)
     Limits(least=1, most=5, crowd=3)

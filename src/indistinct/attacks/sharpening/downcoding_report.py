@@ -41,7 +41,7 @@ SCOPE = (
 
 
 class Bound(NamedTuple):
-    """At least and at most so many rows of a group lie under a lower label."""
+    """The least and the most rows of a group that lie under a lower label."""
 
     label: Label
     least: int
@@ -63,7 +63,7 @@ class SharpenedGroup:
     bounds: tuple[Bound, ...]
     """The lower labels about which something follows."""
     crowd: int
-    """Some rows, at least 1 and at most so many, share a lower label that none of the other rows of the group has."""
+    """Some rows, from 1 to this number, share a lower label that none of the other rows of the group has."""
     assumption: str | None
     """What has to be assumed for it, in words."""
 

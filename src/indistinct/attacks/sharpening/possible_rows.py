@@ -1,7 +1,7 @@
 """PossibleRows: which tuples can be behind each group of a local release, and what is known of them together.
 
 Every tuple below the labels of a group may be behind it: its box. What is assumed of an algorithm says more. Some
-tuples cannot be there, of others all groups together hold no more than so many rows, and neither can all rows of a
+tuples cannot be there, of others all groups together hold a limited number of rows, and neither can all rows of a
 group lie in some parts of its box. All this is linear in the number of rows of each tuple in each group.
 """
 
@@ -24,7 +24,7 @@ from indistinct.privacy.model import BoolArray
 MOST_TUPLES = 2_000
 """A box of more tuples has room for all rows that anybody could put there, so nothing is concluded about it."""
 MOST_IN_ALL = 500_000
-"""Boxes of so many tuples in all are looked at, the smallest first."""
+"""The most tuples of all boxes that are looked at, the smallest boxes first."""
 
 
 class PossibleTuples(NamedTuple):
@@ -38,7 +38,7 @@ class PossibleTuples(NamedTuple):
 
 
 class Cap(NamedTuple):
-    """At most so many rows of all groups together lie in these places: (box, position of the tuple in it)."""
+    """At most ``most`` rows of all groups together lie in these places: (box, position of the tuple in it)."""
 
     places: tuple[tuple[int, int], ...]
     most: int

@@ -9,7 +9,7 @@ import numpy as np
 
 from indistinct.counting import FixedPopulationCounts, Groups, IntArray, Tally
 from indistinct.engine import Rows
-from indistinct.linkage.population import people_that_fit
+from indistinct.linkage import people_that_fit
 from indistinct.policy import Person, Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel, least_rows
 from indistinct.proof.checks import Check

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from indistinct.attacks.attack import ORIGINAL
+from indistinct.attacks import ORIGINAL
 from indistinct.attacks.guessing import difference, wilson
 
 CLAUSES = {
