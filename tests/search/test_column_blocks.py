@@ -1,4 +1,5 @@
-"""Bounds by blocks of columns: never above the optimum of a box, whatever the table, and the same answer with them."""
+"""Bounds by blocks of columns: never above the optimum of an interval, whatever the table, and the same answer with
+them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raised charges: no group of k rows is charged more than it costs, whatever charges they were raised from."""
+"""Raised prices: no group of k rows is priced more than it costs, whatever prices they were raised from."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from helpers.profiles import examples
 from indistinct import testing
 from indistinct.progress import Watch
 from indistinct.quality import NCP
-from indistinct.search.bounds import dual_prices as raised_charges
+from indistinct.search.bounds import dual_prices as dual_prices
 from indistinct.search.bounds.bounds import duals_by_nodes
-from indistinct.search.bounds.cost_grids import Covers, ValueShares
-from indistinct.search.bounds.dual_prices import raise_charges
+from indistinct.search.bounds.cost_grids import CostGrids, ValueShares
+from indistinct.search.bounds.dual_prices import raise_prices
 from indistinct.search.local.groups.space import Space
 from search.test_mingen_cell import task_for
 from search.test_stated_bound import least
@@ -75,12 +75,12 @@ def test_no_group_of_k_rows_is_charged_more_than_it_costs(frequencies, k, asked,
     space = Space.of(frequencies, NCP())
     assume(space.whole_row > 0)
     cost = costs_by_hand(frequencies, space)
-    # from charges that bind nobody, nearly all of them too high
+    # from prices that bind nobody, nearly all of them too high
     start = np.array(wild)[: len(space.counts)] * space.whole_row
-    proven, _ = raised_charges._pass(raised_charges._Nodes(Covers.of(space)), start, k, Asked(asked))
-    # from charges that are a bound already
+    proven, _ = dual_prices._pass(dual_prices._Nodes(CostGrids.of(space)), start, k, Asked(asked))
+    # from prices that are a bound already
     sound = duals_by_nodes(space, k, Watch())
-    raised = raise_charges(Covers.of(space), sound, k, space.whole_row, Asked(asked))
+    raised = raise_prices(CostGrids.of(space), sound, k, space.whole_row, Asked(asked))
     assert raised @ space.counts >= np.minimum(sound, space.whole_row) @ space.counts
     rows = np.repeat(np.arange(len(space.counts)), space.counts)[:12].tolist()
     for group in combinations(rows, k):
@@ -104,9 +104,9 @@ def test_no_m_rows_of_different_values_are_charged_more_than_they_cost(frequenci
     cost = costs_by_hand(frequencies, space)
     shares = ValueShares(np.array(values[: len(space.counts)], np.int32), np.full(4, 1 / m))
     start = np.array(wild)[: len(space.counts)] * space.whole_row
-    proven, _ = raised_charges._pass(raised_charges._Nodes(Covers.of(space, shares)), start, m, Asked(asked))
+    proven, _ = dual_prices._pass(dual_prices._Nodes(CostGrids.of(space, shares)), start, m, Asked(asked))
     sound = duals_by_nodes(space, m, Watch(), shares=shares)
-    raised = raise_charges(Covers.of(space, shares), sound, m, space.whole_row, Asked(asked))
+    raised = raise_prices(CostGrids.of(space, shares), sound, m, space.whole_row, Asked(asked))
     assert raised @ space.counts >= np.minimum(sound, space.whole_row) @ space.counts
     for group in combinations(range(len(space.counts)), m):
         if len({values[point] for point in group}) == m:
@@ -126,14 +126,14 @@ def test_what_all_rows_are_charged_is_never_above_the_least_cost_of_all_partitio
     rows = np.repeat(np.arange(len(space.counts)), space.counts).tolist()
     wanted = least(rows, k, lambda group: cost(tuple(sorted({rows[row] for row in group}))) / space.whole_row)
     sound = np.minimum(duals_by_nodes(space, k, Watch()), space.whole_row)
-    raised = raise_charges(Covers.of(space), sound * share, k, space.whole_row, Asked(asked))
+    raised = raise_prices(CostGrids.of(space), sound * share, k, space.whole_row, Asked(asked))
     assert (sound * share) @ space.counts <= raised @ space.counts <= wanted * space.whole_row + 1e-9
-    again = raise_charges(Covers.of(space), sound * share, k, space.whole_row, Watch())
+    again = raise_prices(CostGrids.of(space), sound * share, k, space.whole_row, Watch())
     assert again @ space.counts >= 0.9 * (sound @ space.counts)  # what was given away comes back
 
 
 def test_a_row_that_keeps_many_from_rising_gives_up_its_charge():
-    """Three rows are each nearest to the first: charges that rise together stop at 1, but it need pay nothing."""
+    """Three rows are each nearest to the first: prices that rise together stop at 1, but it need pay nothing."""
     names = {"x": "abcd", "y": "abcd", "z": "abcd"}
     rows = ["aaa", "baa", "aca", "aad"]
     table = pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
@@ -141,7 +141,7 @@ def test_a_row_that_keeps_many_from_rising_gives_up_its_charge():
     frequencies = task_for(table, ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)])).frequencies
     space = Space.of(frequencies, NCP())
     together = duals_by_nodes(space, 2, Watch())
-    raised = raise_charges(Covers.of(space), together, 2, space.whole_row, Watch())
+    raised = raise_prices(CostGrids.of(space), together, 2, space.whole_row, Watch())
     assert together.tolist() == pytest.approx([1, 1, 1, 1])
     assert raised @ space.counts == pytest.approx(
         6, rel=0.02
@@ -149,6 +149,6 @@ def test_a_row_that_keeps_many_from_rising_gives_up_its_charge():
 
 
 def test_a_table_too_large_for_memory_keeps_its_charges(monkeypatch):
-    monkeypatch.setattr(raised_charges, "LARGEST", 0)
-    covers = Covers(np.array([1, 1]), [], ValueShares.without_limits(2))
-    assert raise_charges(covers, np.array([0.5, 2.0]), 2, 1.0, Watch()).tolist() == [0.5, 1.0]
+    monkeypatch.setattr(dual_prices, "LARGEST", 0)
+    grids = CostGrids(np.array([1, 1]), [], ValueShares.without_limits(2))
+    assert raise_prices(grids, np.array([0.5, 2.0]), 2, 1.0, Watch()).tolist() == [0.5, 1.0]

@@ -1,4 +1,4 @@
-"""Boxes: balanced groups under labels that no other group has, as cheap as can be."""
+"""Label vectors: balanced groups under labels that no other group has, as cheap as can be."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from helpers.profiles import examples
 from indistinct.progress import Watch
 from indistinct.quality import NCP
 from indistinct.search.local.groups.space import Space
-from indistinct.search.m_invariance import label_vectors as label_boxes
-from indistinct.search.m_invariance.label_vectors import fill_boxes
+from indistinct.search.m_invariance import label_vectors as label_vectors
+from indistinct.search.m_invariance.label_vectors import fill_label_vectors
 from indistinct.search.m_invariance.value_buckets import People, Pools
 from indistinct.search.m_invariance.value_sets import Names
 from search.test_mingen_cell import task_for
@@ -114,20 +114,20 @@ def test_groups_are_balanced_and_no_two_have_the_same_labels(dice: random.Random
     lost: Counter[str] = Counter()
     pools = [Pools.of(people, 0, m, lost)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(label_boxes, "MOST_NODES", nodes)
-        boxed = fill_boxes(task, NCP(), names, pools, m, Watch())
+        patch.setattr(label_vectors, "MOST_NODES", nodes)
+        labelled = fill_label_vectors(task, NCP(), names, pools, m, Watch())
     groups: dict[int, Counter[int]] = defaultdict(Counter)
-    for row, group in enumerate(boxed.group_of.tolist()):
+    for row, group in enumerate(labelled.group_of.tolist()):
         if group >= 0:
             groups[group][int(people.values[row])] += 1
             for column, (labels, _) in enumerate(names.columns):
                 name = task.frequencies.columns[column]
                 value = task.frequencies.hierarchies[column].values[int(people.codes[row, column])]
-                carried = labels.texts[int(boxed.labels[group, column])]
+                carried = labels.texts[int(labelled.labels[group, column])]
                 assert carried in next(own for own in LABELS[name] if own[0] == value)
     assert all(len(values) >= m and len(set(values.values())) == 1 for values in groups.values())
-    assert len({tuple(row) for row in boxed.labels.tolist()}) == len(groups) == len(boxed.labels)
-    left = Counter(people.values[row] for one in pools[0].free for row in one if boxed.group_of[row] < 0)
+    assert len({tuple(row) for row in labelled.labels.tolist()}) == len(groups) == len(labelled.labels)
+    left = Counter(people.values[row] for one in pools[0].free for row in one if labelled.group_of[row] < 0)
     assert m * max(left.values(), default=0) <= left.total()
 
 
@@ -142,16 +142,16 @@ def test_the_rows_of_a_signature_share_groups_of_its_values_alone() -> None:
     x = next(row for row in by_value["x"] if people.codes[row, 0] == people.codes[by_value["x"], 0].min())
     y = next(row for row in by_value["y"] if people.codes[row, 0] == people.codes[by_value["y"], 0].max())
     free = [np.array([row for row in own if row not in (x, y)], np.int64) for own in by_value.values()]
-    signature = tuple(sorted(int(people.values[row]) for row in (x, y)))
-    pools = [Pools(people, 0, {signature: np.array([[x], [y]])}, free)]
-    boxed = fill_boxes(task, NCP(), names, pools, 2, Watch())
-    assert boxed.group_of[x] == boxed.group_of[y] >= 0
-    assert (boxed.group_of == boxed.group_of[x]).sum() == 2
+    value_set = tuple(sorted(int(people.values[row]) for row in (x, y)))
+    pools = [Pools(people, 0, {value_set: np.array([[x], [y]])}, free)]
+    labelled = fill_label_vectors(task, NCP(), names, pools, 2, Watch())
+    assert labelled.group_of[x] == labelled.group_of[y] >= 0
+    assert (labelled.group_of == labelled.group_of[x]).sum() == 2
 
 
 def test_where_labels_are_too_many_to_number_buckets_are_divided() -> None:
     rows = drawn(random.Random(1), 30)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(label_boxes, "MOST_KEYS", 1)
+        patch.setattr(label_vectors, "MOST_KEYS", 1)
         with ix.anonymize(table(rows), policy(2)) as release:
             assert release.verify(table(rows)).passed

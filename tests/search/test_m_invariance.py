@@ -31,12 +31,12 @@ from indistinct.progress import Watch
 from indistinct.quality import NCP
 from indistinct.search.algorithm import refusal
 from indistinct.search.local.groups.space import Space
-from indistinct.search.m_invariance.swap_rows import seat_rows
+from indistinct.search.m_invariance.swap_rows import swap_rows
 from indistinct.search.m_invariance.value_buckets import _nearest, _numbers
 from search.test_mingen_cell import task_for
 
 ALGORITHMS = [ix.MInvariant(), ix.MInvariant(two_tables=True)]
-"""In one table, in two, and in one of which groups are bettered."""
+"""In one table, in two, and in one of which groups are improved."""
 Row = tuple[str, str, str, str]
 """Name, age, ZIP code, illness."""
 COLUMNS = ("name", "age", "zip", "ill")
@@ -202,10 +202,10 @@ def test_buckets_of_new_people_use_up_all_that_can_be(counts: list[int], m: int)
         return
     numbers = _numbers(np.array(counts), m)
     used = Counter[int]()
-    for signature, number in numbers.items():
-        assert len(set(signature)) == len(signature) >= m
+    for value_set, number in numbers.items():
+        assert len(set(value_set)) == len(value_set) >= m
         assert number > 0
-        used.update(dict.fromkeys(signature, number))
+        used.update(dict.fromkeys(value_set, number))
     assert [used[value] for value in range(len(counts))] == counts
 
 
@@ -514,8 +514,8 @@ def test_exchanges_keep_every_group_s_values_and_never_cost_more(dice: random.Ra
     by_kind = np.argsort(kinds, kind="stable")
     group_of = np.empty(len(entries), np.int64)
     group_of[by_kind] = np.tile(np.arange(number), m)
-    found = seat_rows(space, entries, group_of, kinds, Watch())
-    assert found.tolist() == seat_rows(space, entries, group_of, kinds, Watch()).tolist()
+    found = swap_rows(space, entries, group_of, kinds, Watch())
+    assert found.tolist() == swap_rows(space, entries, group_of, kinds, Watch()).tolist()
 
     def cost(groups: Any) -> float:
         ranks = space.ranks[entries].astype(np.int64)
@@ -537,5 +537,5 @@ def test_exchanges_find_the_twins() -> None:
     jobs = task.frequencies.entries.codes["job"]
     tens = np.array([int(age or 0) // 20 for age in ages])
     group_of = np.where(jobs == 0, tens - 1, 4 - tens)
-    found = seat_rows(space, np.arange(8), group_of, jobs, Watch())
+    found = swap_rows(space, np.arange(8), group_of, jobs, Watch())
     assert len(set(zip(ages, found.tolist(), strict=True))) == 4

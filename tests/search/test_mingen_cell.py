@@ -30,9 +30,9 @@ from indistinct.registry import ALGORITHMS
 from indistinct.search import MinGenCell, Task, algorithm_named
 from indistinct.search.bounds import exact_partition as exact
 from indistinct.search.bounds.bounds import cell_bound, least_cost, least_cost_of_space
-from indistinct.search.bounds.candidate_groups import Boxes, Ladders
+from indistinct.search.bounds.candidate_groups import LabelVectors, Ladders
 from indistinct.search.bounds.column_generation import Effort, linear_duals
-from indistinct.search.bounds.kernels import group_prices as group_charges
+from indistinct.search.bounds.kernels import group_prices as group_prices
 from indistinct.search.bounds.kernels import row_choices
 from indistinct.search.local.groups.space import Space
 from indistinct.search.local.regroup import group_tuples
@@ -289,11 +289,11 @@ def test_column_generation_and_dynamic_programming_agree(drawn, k):
     assume(frequencies.rows >= k)
     space = Space.of(frequencies, measure)
     ladders = Ladders.of(space)
-    exactly, by_boxes = exact.by_choices(ladders, k), exact.by_boxes(ladders, k, Watch(), Effort())
-    assert by_boxes.cost == pytest.approx(exactly.cost, abs=1e-6)
-    assert by_boxes.is_proven
-    assert by_boxes.bound == by_boxes.cost
-    for found in (exactly, by_boxes):
+    exactly, by_label_vectors = exact.by_choices(ladders, k), exact.by_label_vectors(ladders, k, Watch(), Effort())
+    assert by_label_vectors.cost == pytest.approx(exactly.cost, abs=1e-6)
+    assert by_label_vectors.is_proven
+    assert by_label_vectors.bound == by_label_vectors.cost
+    for found in (exactly, by_label_vectors):
         check_pieces(space, found.pieces, k)
 
 
@@ -315,7 +315,7 @@ def test_middle_sized_tables_are_proven(rows, k):
     found = exact.least_cost_partition(space, k, Watch())
     assert found.is_proven
     check_pieces(space, found.pieces, k)
-    linear = float(linear_duals(Boxes.of(ladders, k, 10**7), k, Watch()) @ ladders.counts)
+    linear = float(linear_duals(LabelVectors.of(ladders, k, 10**7), k, Watch()) @ ladders.counts)
     start = ladders.cost(group_tuples(ladders.space, k, Watch()))
     assert least_cost_of_space(ladders.space, k, Watch()) <= least_cost(ladders.space, k, Watch()) + 1e-6
     assert least_cost(ladders.space, k, Watch()) - 1e-6 <= linear <= found.cost + 1e-6
@@ -328,7 +328,7 @@ def test_a_table_too_large_to_prove_comes_with_a_bound():
     assert not limited.is_proven
     assert 0 < limited.bound < limited.cost
     check_pieces(space, limited.pieces, 3)
-    without_boxes = exact.least_cost_partition(space, 3, Watch(), Effort(box_members=100))
+    without_boxes = exact.least_cost_partition(space, 3, Watch(), Effort(vector_members=100))
     assert not without_boxes.is_proven
     assert without_boxes.bound <= limited.cost + 1e-6
     check_pieces(space, without_boxes.pieces, 3)
@@ -489,7 +489,7 @@ def test_all_minimal_is_refused_for_large_tables():
 
 
 def obvious_boxes(ladders, k):
-    """Return the points and cost of every box that some points span, by trying every set of points."""
+    """Return the points and cost of every label vector that some points span, by trying every set of points."""
     table = ladders.run_costs()
     found = {}
     number, columns = ladders.points.shape
@@ -527,45 +527,57 @@ def test_boxes_and_their_prices_are_what_trying_everything_gives(drawn, k, seed)
     frequencies, measure = drawn
     assume(k <= frequencies.rows <= 8)
     ladders = Ladders.of(Space.of(frequencies, measure))
-    boxes = Boxes.of(ladders, k, 10**6)
+    label_vectors = LabelVectors.of(ladders, k, 10**6)
     found = {
-        tuple(sorted(boxes.members[start:end].tolist())): cost
-        for start, end, cost in zip(boxes.starts[:-1], boxes.starts[1:], boxes.costs, strict=True)
+        tuple(sorted(label_vectors.members[start:end].tolist())): cost
+        for start, end, cost in zip(
+            label_vectors.starts[:-1], label_vectors.starts[1:], label_vectors.costs, strict=True
+        )
     }
-    assert len(found) == len(boxes), "each box once"
+    assert len(found) == len(label_vectors), "each label vector once"
     assert found == pytest.approx(obvious_boxes(ladders, k))
 
-    arrays = boxes.members, boxes.starts, boxes.costs, boxes.counts
+    arrays = label_vectors.members, label_vectors.starts, label_vectors.costs, label_vectors.counts
     duals = np.random.default_rng(seed).uniform(0, 1.5, len(ladders.counts))
-    reduced = group_charges.reduced_costs(*arrays, duals, k)
-    lowered = group_charges.feasible_duals(boxes.members, boxes.starts, reduced, duals, k)
-    rising = boxes.rising_duals(k)
-    beyond = group_charges.member_costs(*arrays, lowered, k)
-    for box in range(len(boxes)):
-        members = boxes.members[boxes.starts[box] : boxes.starts[box + 1]].tolist()
+    reduced = group_prices.reduced_costs(*arrays, duals, k)
+    lowered = group_prices.feasible_duals(label_vectors.members, label_vectors.starts, reduced, duals, k)
+    rising = label_vectors.rising_duals(k)
+    beyond = group_prices.member_costs(*arrays, lowered, k)
+    for label_vector in range(len(label_vectors)):
+        members = label_vectors.members[
+            label_vectors.starts[label_vector] : label_vectors.starts[label_vector + 1]
+        ].tolist()
         groups = groups_within(members, ladders.counts, k)
 
-        def price(group, charges, cost=boxes.costs[box]):
-            return sum(cost - charges[point] for point in group)
+        def price(group, prices, cost=label_vectors.costs[label_vector]):
+            return sum(cost - prices[point] for point in group)
 
-        assert reduced[box] == pytest.approx(min(price(group, duals) for group in groups))
+        assert reduced[label_vector] == pytest.approx(min(price(group, duals) for group in groups))
         assert min(price(group, lowered) for group in groups) >= -1e-9
         assert min(price(group, rising) for group in groups) >= -1e-9
-        for place, point in enumerate(members, start=boxes.starts[box]):
+        for place, point in enumerate(members, start=label_vectors.starts[label_vector]):
             least = min(price(group, lowered) for group in groups if point in group)
             assert beyond[place] == pytest.approx(least, abs=1e-9)
 
     order = np.argsort(reduced, kind="stable")
-    chosen, starts, points, rows = group_charges.best_groups(order, *arrays, duals, k)
-    for box, start, end in zip(chosen, starts[:-1], starts[1:], strict=True):
+    chosen, starts, points, rows = group_prices.best_groups(order, *arrays, duals, k)
+    for label_vector, start, end in zip(chosen, starts[:-1], starts[1:], strict=True):
         group = np.repeat(points[start:end], rows[start:end])
         assert (rows[start:end] <= ladders.counts[points[start:end]]).all()
         assert k <= len(group) < 2 * k
-        assert sum(boxes.costs[box] - duals[group]) == pytest.approx(reduced[box])
+        assert sum(label_vectors.costs[label_vector] - duals[group]) == pytest.approx(reduced[label_vector])
     served = set(points.tolist())
-    for box in set(range(len(boxes))) - set(chosen.tolist()):
-        groups = groups_within(boxes.members[boxes.starts[box] : boxes.starts[box + 1]].tolist(), ladders.counts, k)
-        best = [group for group in groups if sum(boxes.costs[box] - duals[list(group)]) <= reduced[box] + 1e-9]
+    for label_vector in set(range(len(label_vectors))) - set(chosen.tolist()):
+        groups = groups_within(
+            label_vectors.members[label_vectors.starts[label_vector] : label_vectors.starts[label_vector + 1]].tolist(),
+            ladders.counts,
+            k,
+        )
+        best = [
+            group
+            for group in groups
+            if sum(label_vectors.costs[label_vector] - duals[list(group)]) <= reduced[label_vector] + 1e-9
+        ]
         assert any(set(group) <= served for group in best), "only a group of points that have one is left out"
 
 

@@ -1,4 +1,5 @@
-"""Probing boxes: no bound is above the best node of its box, and the search gives what looking at every node gives."""
+"""Probing intervals: no bound is above the best node of its interval, and the search gives what looking at every node
+gives."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from indistinct.search import Task
 from indistinct.search.full_domain.best_node import branch_and_bound, probing
 from indistinct.search.full_domain.best_node.branch_and_bound import BranchAndBound
 from indistinct.search.full_domain.best_node.incumbent import Incumbent
-from indistinct.search.full_domain.best_node.kernels import interval_probes as box_probes
+from indistinct.search.full_domain.best_node.kernels import interval_probes as interval_probes
 
 CELL_MEASURES = ("precision", "loss", "ncp", "entropy")
 
@@ -35,13 +36,16 @@ def search_of(task, name, threads=1):
 
 
 def probed(search, low, high, known=None, gone=0):
-    """Probe a box as if nothing were of too little use; give the least loss, the rows of all its nodes, and picks."""
+    """Probe an interval as if nothing were of too little use; give the least loss, the rows of all its nodes, and
+    picks."""
     known = probing._nothing_suppressed(search.labels, search.frequencies) if known is None else known
     limits = (search.k, search.budget, gone, -1.0)
     ends = np.array([low, high], np.int64)
     with np.errstate(over="ignore"):  # hashing wraps around
-        state, kept, _, rows = box_probes.probe(search.base.coded, search.labels, ends, limits, known, search.works[0])
-    least = math.inf if state == box_probes.WORSE else 1.0 - kept / search.whole
+        state, kept, _, rows = interval_probes.probe(
+            search.base.coded, search.labels, ends, limits, known, search.works[0]
+        )
+    least = math.inf if state == interval_probes.WORSE else 1.0 - kept / search.whole
     return least, rows, search.works[0].picks.copy(), known
 
 
@@ -72,7 +76,7 @@ def test_two_columns_by_hand():
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed"), [("precision", 1), ("loss", 2)])
 def test_no_bound_is_above_the_best_node_of_its_box_on_thousands_of_lattices(name, seed):
-    """Boxes in boxes, as a search probes them: what is known of the outer one is told of the inner one."""
+    """Intervals in intervals, as a search probes them: what is known of the outer one is told of the inner one."""
     chance = random.Random(seed)
     tight = 0
     for _ in range(scaled(3200)):
@@ -171,7 +175,7 @@ def test_a_probe_counts_what_a_dictionary_counts(values):
 
 def test_few_rows_keep_what_the_cheapest_labels_keep():
     """Three rows under a label that keeps a half, five under one that keeps all."""
-    labels = box_probes.Labels(
+    labels = interval_probes.Labels(
         maps=np.zeros(2, np.int32),
         map_at=np.zeros((1, 1), np.int64),
         numbers=np.full((1, 1), 2),
@@ -181,7 +185,7 @@ def test_few_rows_keep_what_the_cheapest_labels_keep():
         least_rows=np.array([3, 8]),
         least_sums=np.array([1.5, 6.5]),
     )
-    found = [box_probes._kept_by_few(labels, 0, 0, rows) for rows in range(9)]
+    found = [interval_probes._kept_by_few(labels, 0, 0, rows) for rows in range(9)]
     assert found == [0, 0.5, 1, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5]
 
 

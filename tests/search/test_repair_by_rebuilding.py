@@ -1,4 +1,5 @@
-"""Groups that are mixed until models on sensitive values hold: safe by definition, and never dearer than Mondrian's."""
+"""Groups that are rebuilt until models on sensitive values hold: safe by definition, and never dearer than
+Mondrian's."""
 
 from __future__ import annotations
 
@@ -156,12 +157,12 @@ found = []
 for model in (MODELS[3], MODELS[5]):
     task = made_task(model, 40)
     space = Space.of(task.frequencies, ix.NCP(), "hierarchy")
-    mixer = mixing.Mixer.of(task, space, np.zeros(len(space.counts), np.int64), ix.Watch())
-    tuples = len(mixer.guests.near)
+    repair = mixing.Mixer.of(task, space, np.zeros(len(space.counts), np.int64), ix.Watch())
+    tuples = len(repair.rows.near)
     near = (np.arange(tuples)[:, None] + np.arange(1, 9)) % tuples
-    mixer = replace(mixer, guests=mixer.guests._replace(near=near.astype(np.int32)))
+    repair = replace(repair, rows=repair.rows._replace(near=near.astype(np.int32)))
     pieces, _ = ix.Mondrian(strict=False).cut(task, ix.Watch())
-    found.append(mixer.mix(pieces, ix.Watch(), None).groups.tolist())
+    found.append(repair.mix(pieces, ix.Watch(), None).groups.tolist())
 """
 
 

@@ -1,4 +1,4 @@
-"""Groups that fail a model trade tuples: by hand, and laws on random tables."""
+"""Groups that fail a model swap tuples: by hand, and laws on random tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from helpers.profiles import examples
 from indistinct.engine import use_table
 from indistinct.pipeline.stages import count
 from indistinct.search.local.groups import partition
-from indistinct.search.local.groups.repair_by_swapping import trade_tuples
+from indistinct.search.local.groups.repair_by_swapping import swap_tuples
 from indistinct.search.local.groups.space import Space
 from indistinct.search.local.regroup import group_tuples
 
@@ -46,7 +46,7 @@ def test_failing_groups_look_at_all_others_however_many_fail(monkeypatch: pytest
 
 @pytest.mark.slow
 def test_two_groups_with_one_illness_each_exchange_a_row_instead_of_becoming_one() -> None:
-    """By hand: 20 and 21 have flu, 22 and 23 gout. Together they would span three years, after a trade two each."""
+    """By hand: 20 and 21 have flu, 22 and 23 gout. Together they would span three years, after a swap two each."""
     policy = ix.Policy(
         columns={"age": ix.quasi(ix.intervals(10)), "ill": ix.sensitive()},
         privacy=[ix.KAnonymity(2), ix.LDiversity(2)],
@@ -91,7 +91,7 @@ def test_trades_keep_rows_tuples_and_sizes_and_spoil_no_group(rows: list[tuple[i
         is_safe = task.safe_parts(pieces.tuples, pieces.rows, pieces.groups, groups)
         if is_safe.all():
             return
-        found = trade_tuples(task, space, np.zeros(len(space.counts), np.int64), pieces, is_safe)
+        found = swap_tuples(task, space, np.zeros(len(space.counts), np.int64), pieces, is_safe)
         after = task.safe_parts(found.tuples, found.rows, found.groups, groups)
         own = task.frequencies.entries.tuples
     assert (found.tuples == pieces.tuples).all()

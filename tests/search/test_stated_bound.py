@@ -179,7 +179,7 @@ def test_rows_of_one_value_are_no_company_for_each_other():
     found = cell_bound(task.frequencies, NCP(), 2, Watch(), shares=value_shares(task))
     blind = cell_bound(task.frequencies, NCP(), 2, Watch())
     assert blind <= 2 * pair / 4 + 1e-9
-    # an a and the b are charged 2 pairs together, so all rows at least 4 pairs (b pays half), at most 6 (it pays none)
+    # an a and the b are priced 2 pairs together, so all rows at least 4 pairs (b pays half), at most 6 (it pays none)
     assert 4 * pair / 4 - 1e-6 <= found <= 6 * pair / 4 + 1e-9
 
 
@@ -202,9 +202,9 @@ def test_a_bound_by_hand():
     columns = {"letter": ix.quasi(ix.levels([value, *LETTERS[value]] for value in "abcd")), "same": ix.quasi(ix.keep())}
     task = task_for(table, ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)]))
     space = Space.of(task.frequencies, NCP())
-    charged = dict(zip("abcd", duals_by_nodes(space, 2, Watch()), strict=True))
+    priced = dict(zip("abcd", duals_by_nodes(space, 2, Watch()), strict=True))
     # a is a group by itself. b may share a label with one a, which pays nothing: so b pays for both. c and d share.
-    assert charged == pytest.approx({"a": 0.0, "b": 1.0, "c": 0.5, "d": 0.5})
+    assert priced == pytest.approx({"a": 0.0, "b": 1.0, "c": 0.5, "d": 0.5})
     best = ix.Regroup().run(task, Watch())
     assert NCP().loss(best) == pytest.approx(2.0 / 12)
     assert cell_bound(task.frequencies, NCP(), 2, Watch()) == pytest.approx(2.0 / 12)

@@ -1,4 +1,4 @@
-"""Boxes that are swept: every node is judged once, as the definitions say, and the search stays exact."""
+"""Intervals that are swept: every node is judged once, as the definitions say, and the search stays exact."""
 
 from __future__ import annotations
 

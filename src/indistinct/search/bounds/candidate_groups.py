@@ -1,7 +1,8 @@
-"""Boxes: the label vectors that groups of a space can carry, and proven charges for the rows in them.
+"""Boxes: the label vectors that groups of a space can carry, and proven prices for the rows in them.
 
-A group's cells carry the lowest labels over its rows, and those labels span a box of points. So every partition of a
-space is an assignment of its rows to boxes with at least k rows in each box that is used.
+A group's cells carry the lowest labels over its rows, and those labels span a label vector of points. So every
+partition of a space is an assignment of its rows to label vectors with at least k rows in each label vector that is
+used.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 from indistinct.counting import IntArray
 from indistinct.quality.measures import FloatArray
 from indistinct.recoding import Pieces
-from indistinct.search.bounds.kernels import group_prices as group_charges
-from indistinct.search.bounds.kernels.closed_groups import closed_boxes
+from indistinct.search.bounds.kernels import group_prices as group_prices
+from indistinct.search.bounds.kernels.closed_groups import closed_groups
 from indistinct.search.local.groups.space import RUN, Space
 
 USUAL_K = 10
@@ -53,7 +54,7 @@ class Ladders:
     @classmethod
     def of(cls, space: Space) -> Ladders:
         """Lay out the labels of a space whose columns all carry labels of hierarchies."""
-        assert (space.kinds == RUN).all()  # ranges and sets span boxes without number
+        assert (space.kinds == RUN).all()  # ranges and sets span label vectors without number
         ranks, point_of = np.unique(space.ranks, axis=0, return_inverse=True)
         point_of = point_of.ravel()
         counts = np.bincount(point_of, space.counts, len(ranks)).astype(np.int64)
@@ -182,26 +183,26 @@ def _least_gaps(gaps: FloatArray) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Boxes:
-    """Every box that a group can span, each once: its points and its cost per row."""
+class LabelVectors:
+    """Every label vector that a group can span, each once: its points and its cost per row."""
 
     members: NDArray[Any]
-    """The points of one box after the other."""
+    """The points of one label vector after the other."""
     starts: IntArray
-    """(boxes + 1,): where each box's members start."""
+    """(label vectors + 1,): where each label vector's members start."""
     costs: FloatArray
-    """(boxes,): what the box's labels cost a row."""
+    """(label vectors,): what the label vector's labels cost a row."""
     counts: IntArray
     """(points,): rows."""
 
     @classmethod
-    def of(cls, ladders: Ladders, k: int, most: int) -> Boxes | None:
-        """List the boxes of at least k rows; None if they have about so many members or more.
+    def of(cls, ladders: Ladders, k: int, most: int) -> LabelVectors | None:
+        """List the label vectors of at least k rows; None if they have about so many members or more.
 
-        The limit is lower for a large k, because to look through a box then takes longer.
+        The limit is lower for a large k, because to look through a label vector then takes longer.
         """
         most = most * USUAL_K // max(USUAL_K, k)
-        members, starts, costs, is_complete = closed_boxes(
+        members, starts, costs, is_complete = closed_groups(
             ladders.points, ladders.counts, ladders.labels, ladders.costs, k, most
         )
         return cls(members, starts, costs, ladders.counts) if is_complete else None
@@ -210,5 +211,5 @@ class Boxes:
         return len(self.costs)
 
     def rising_duals(self, k: int) -> FloatArray:
-        """Charge rows as much as can be when all charges rise together: what is charged is a bound on every cost."""
-        return group_charges.rising_duals(self.members, self.starts, self.costs, self.counts, k)
+        """Price rows as much as can be when all prices rise together: what is priced is a bound on every cost."""
+        return group_prices.rising_duals(self.members, self.starts, self.costs, self.counts, k)

@@ -1,9 +1,9 @@
-"""Column generation: the least-cost assignment of rows to boxes, as a linear and then as an integer program.
+"""Column generation: the least-cost assignment of rows to label vectors, as a linear and then as an integer program.
 
 The linear program over all groups of k to 2k - 1 rows is solved with few of them at hand; under its duals the best
-missing group of a box consists of the rows that are charged most, so it is found exactly. The duals bound the cost of
-every partition. With them, most rows can be proven not to lie in most boxes of a better partition, and the integer
-program is solved with what is left: which boxes are used, and which rows go there.
+missing group of a label vector consists of the rows that are priced most, so it is found exactly. The duals bound the
+cost of every partition. With them, most rows can be proven not to lie in most label vectors of a better partition, and
+the integer program is solved with what is left: which label vectors are used, and which rows go there.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from indistinct.counting import IntArray
 from indistinct.progress import Watch
 from indistinct.quality.measures import FloatArray
 from indistinct.recoding import Pieces
-from indistinct.search.bounds.candidate_groups import Boxes, Ladders
-from indistinct.search.bounds.kernels import group_prices as group_charges
+from indistinct.search.bounds.candidate_groups import LabelVectors, Ladders
+from indistinct.search.bounds.kernels import group_prices as group_prices
 
 if TYPE_CHECKING:
     import highspy
@@ -40,23 +40,25 @@ FEWEST_A_POINT = 4
 """An integer program with fewer members for each point finds nothing new."""
 
 
-def linear_duals(boxes: Boxes, k: int, watch: Watch) -> FloatArray:
-    """Return charges for the points that no group exceeds and that add up to nearly the linear program's value.
+def linear_duals(label_vectors: LabelVectors, k: int, watch: Watch) -> FloatArray:
+    """Return prices for the points that no group exceeds and that add up to nearly the linear program's value.
 
     Each round prices half-way between the master's duals, which jump about, and the best feasible ones so far; what
     is feasible near there is a bound. When the watch says stop, the best so far is valid too.
     """
-    best = boxes.rising_duals(k)
-    bound = float(best @ boxes.counts)
-    master = _Master(boxes)
+    best = label_vectors.rising_duals(k)
+    bound = float(best @ label_vectors.counts)
+    master = _Master(label_vectors)
     value, duals = master.value_of_singles, best
     is_stuck = False
     while value - bound > TAIL * value and not watch.time_is_up():
         between = duals if is_stuck else (best + duals) / 2
-        reduced = group_charges.reduced_costs(boxes.members, boxes.starts, boxes.costs, boxes.counts, between, k)
-        feasible = group_charges.feasible_duals(boxes.members, boxes.starts, reduced, between, k)
-        if float(feasible @ boxes.counts) > bound:
-            best, bound = feasible, float(feasible @ boxes.counts)
+        reduced = group_prices.reduced_costs(
+            label_vectors.members, label_vectors.starts, label_vectors.costs, label_vectors.counts, between, k
+        )
+        feasible = group_prices.feasible_duals(label_vectors.members, label_vectors.starts, reduced, between, k)
+        if float(feasible @ label_vectors.counts) > bound:
+            best, bound = feasible, float(feasible @ label_vectors.counts)
         added = master.add_groups(reduced, between, k)
         if is_stuck and not added:
             break
@@ -70,27 +72,27 @@ def linear_duals(boxes: Boxes, k: int, watch: Watch) -> FloatArray:
 class _Master:
     """The linear program over the groups that were added: every row lies in one group."""
 
-    def __init__(self, boxes: Boxes) -> None:
-        self.boxes = boxes
+    def __init__(self, label_vectors: LabelVectors) -> None:
+        self.label_vectors = label_vectors
         self.solver = _solver()
-        counts = boxes.counts.astype(np.float64)
+        counts = label_vectors.counts.astype(np.float64)
         number, none = len(counts), np.zeros(0, np.int32)
         self.solver.addRows(number, counts, counts, 0, np.zeros(number, np.int32), none, np.zeros(0))
         # a row may stay alone, at a cost that no group has
-        single = 2 * float(boxes.costs.max()) + 1
+        single = 2 * float(label_vectors.costs.max()) + 1
         self._add(np.full(number, single), np.arange(number + 1), np.arange(number), np.ones(number))
         self.value_of_singles = single * float(counts.sum())
 
     def add_groups(self, reduced: FloatArray, duals: FloatArray, k: int) -> int:
         """Add the best groups under some duals, at most about one per point; give how many they are."""
-        boxes = self.boxes
+        label_vectors = self.label_vectors
         promising = np.flatnonzero(reduced < (ROUNDING if self.solver.getNumCol() == len(duals) else -ROUNDING))
         order = promising[np.argsort(reduced[promising], kind="stable")][:MOST_CANDIDATES]
-        chosen, starts, points, rows = group_charges.best_groups(
-            order, boxes.members, boxes.starts, boxes.costs, boxes.counts, duals, k
+        chosen, starts, points, rows = group_prices.best_groups(
+            order, label_vectors.members, label_vectors.starts, label_vectors.costs, label_vectors.counts, duals, k
         )
         sizes = np.add.reduceat(rows, starts[:-1]) if len(chosen) else rows
-        self._add(boxes.costs[chosen] * sizes, starts, points, rows)
+        self._add(label_vectors.costs[chosen] * sizes, starts, points, rows)
         return len(chosen)
 
     def _add(self, costs: FloatArray, starts: IntArray, points: IntArray, rows: NDArray[np.generic]) -> None:
@@ -126,38 +128,46 @@ class Found:
 class Effort:
     """How far an exact search goes before it gives its best answer; limits of size, so that answers repeat."""
 
-    box_members: int = 30_000_000
-    """Members of all boxes at which no boxes are listed."""
+    vector_members: int = 30_000_000
+    """Members of all label vectors at which no label vectors are listed."""
     linear_rows: int = 5_000
     """Points times k above which the linear program is left alone."""
     members: int = 6_000
-    """Members of boxes in an integer program, each a point that may go to a box."""
+    """Members of label vectors in an integer program, each a point that may go to a label vector."""
     nodes: int = 2_000
     """Nodes of its search tree."""
 
 
 def best_assignment(
-    ladders: Ladders, boxes: Boxes, duals: FloatArray, start: Pieces, k: int, effort: Effort, watch: Watch
+    ladders: Ladders,
+    label_vectors: LabelVectors,
+    duals: FloatArray,
+    start: Pieces,
+    k: int,
+    effort: Effort,
+    watch: Watch,
 ) -> Found:
     """Return the best grouping of points that integer programs find, never worse than the start, and a bound.
 
-    A partition with a row in a box costs at least the bound and what the best group with that row there costs beyond
-    its charges. So the program may leave out every row and box for which that exceeds the best known cost. First it
-    leaves out more, to find good partitions quickly; that they are the best is proven if the bound and what was left
-    out allow no better one.
+    A partition with a row in a label vector costs at least the bound and what the best group with that row there costs
+    beyond its prices. So the program may leave out every row and label vector for which that exceeds the best known
+    cost. First it leaves out more, to find good partitions quickly; that they are the best is proven if the bound and
+    what was left out allow no better one.
     """
-    bound = float(duals @ boxes.counts)
+    bound = float(duals @ label_vectors.counts)
     best = Found(start, ladders.cost(start), bound)
-    beyond = group_charges.member_costs(boxes.members, boxes.starts, boxes.costs, boxes.counts, duals, k)
+    beyond = group_prices.member_costs(
+        label_vectors.members, label_vectors.starts, label_vectors.costs, label_vectors.counts, duals, k
+    )
     ranked = np.sort(beyond)
     for most in (effort.members // 16, effort.members // 4, effort.members):
-        if most < FEWEST_A_POINT * len(boxes.counts):
+        if most < FEWEST_A_POINT * len(label_vectors.counts):
             continue
         if best.cost - best.bound <= TOLERANCE * max(1.0, best.cost) or watch.time_is_up():
             break
         reach = min(best.cost - bound, float(ranked[most]) if most < len(ranked) else np.inf)
         watch.report("integer program", None, None)
-        program = _Assignment(ladders, boxes, beyond < reach, best.pieces, k)
+        program = _Assignment(ladders, label_vectors, beyond < reach, best.pieces, k)
         pieces, proven = program.best_grouping(effort.nodes, watch)
         cost = ladders.cost(pieces)
         if cost < best.cost - TOLERANCE:
@@ -168,21 +178,23 @@ def best_assignment(
 
 
 class _Assignment:
-    """The integer program: which boxes are used, by at least k rows each, and which rows go to which of them.
+    """The integer program: which label vectors are used, by at least k rows each, and which rows go to which of them.
 
-    ``places`` are the members that it may use, each a row or more of a point in a box. The groups of a known grouping
-    join the boxes, so that there is always an answer.
+    ``places`` are the members that it may use, each a row or more of a point in a label vector. The groups of a known
+    grouping join the label vectors, so that there is always an answer.
     """
 
-    def __init__(self, ladders: Ladders, boxes: Boxes, is_kept: NDArray[np.bool_], start: Pieces, k: int) -> None:
-        self.k, self.counts, self.start = k, boxes.counts, start
-        box_of = np.repeat(np.arange(len(boxes)), np.diff(boxes.starts))
-        rows = np.bincount(box_of, boxes.counts[boxes.members] * is_kept, len(boxes))
-        is_kept &= (rows >= k)[box_of]
-        used, kept_box = np.unique(box_of[is_kept], return_inverse=True)
-        self.points = np.concatenate([boxes.members[is_kept], start.tuples])
-        self.boxes = np.concatenate([kept_box, len(used) + start.groups])
-        self.costs = np.concatenate([boxes.costs[used], ladders.group_costs(start)])
+    def __init__(
+        self, ladders: Ladders, label_vectors: LabelVectors, is_kept: NDArray[np.bool_], start: Pieces, k: int
+    ) -> None:
+        self.k, self.counts, self.start = k, label_vectors.counts, start
+        vector_of = np.repeat(np.arange(len(label_vectors)), np.diff(label_vectors.starts))
+        rows = np.bincount(vector_of, label_vectors.counts[label_vectors.members] * is_kept, len(label_vectors))
+        is_kept &= (rows >= k)[vector_of]
+        used, kept_vector = np.unique(vector_of[is_kept], return_inverse=True)
+        self.points = np.concatenate([label_vectors.members[is_kept], start.tuples])
+        self.label_vectors = np.concatenate([kept_vector, len(used) + start.groups])
+        self.costs = np.concatenate([label_vectors.costs[used], ladders.group_costs(start)])
 
     def best_grouping(self, nodes: int, watch: Watch) -> tuple[Pieces, float]:
         """Return the best grouping found, and a bound on the cost of every grouping that the program covers."""
@@ -201,58 +213,63 @@ class _Assignment:
         if len(values) == 0:
             return self.start, bound
         is_open = values[len(self.points) :] > 0.5
-        return self._to_open_boxes(is_open), bound
+        return self._to_open_vectors(is_open), bound
 
     def _pass_to(self, solver: highspy.Highs) -> None:
-        """Pass the program to a solver: variables are the rows at each place, then the use of each box."""
+        """Pass the program to a solver: variables are the rows at each place, then the use of each label vector."""
         import highspy
 
-        places, boxes, points = len(self.points), len(self.costs), len(self.counts)
+        places, label_vectors, points = len(self.points), len(self.costs), len(self.counts)
         place = np.arange(places)
         most = self.counts[self.points].astype(np.float64)
         ones = np.ones(places)
         entries = [
             (self.points, place, ones),  # each row has its place
-            (points + self.boxes, place, ones),  # a box in use has k rows
-            (points + np.arange(boxes), places + np.arange(boxes), np.full(boxes, -float(self.k))),
-            (points + boxes + place, place, ones),  # only a box in use has rows
-            (points + boxes + place, places + self.boxes, -most),
+            (points + self.label_vectors, place, ones),  # a label vector in use has k rows
+            (
+                points + np.arange(label_vectors),
+                places + np.arange(label_vectors),
+                np.full(label_vectors, -float(self.k)),
+            ),
+            (points + label_vectors + place, place, ones),  # only a label vector in use has rows
+            (points + label_vectors + place, places + self.label_vectors, -most),
         ]
         counts = self.counts.astype(np.float64)
-        program = _program(entries, places + boxes, points + boxes + places)
-        program.col_cost_ = np.concatenate([self.costs[self.boxes], np.zeros(boxes)])
-        program.col_lower_ = np.zeros(places + boxes)
-        program.col_upper_ = np.concatenate([most, np.ones(boxes)])
-        program.row_lower_ = np.concatenate([counts, np.zeros(boxes), np.full(places, -np.inf)])
-        program.row_upper_ = np.concatenate([counts, np.full(boxes, np.inf), np.zeros(places)])
+        program = _program(entries, places + label_vectors, points + label_vectors + places)
+        program.col_cost_ = np.concatenate([self.costs[self.label_vectors], np.zeros(label_vectors)])
+        program.col_lower_ = np.zeros(places + label_vectors)
+        program.col_upper_ = np.concatenate([most, np.ones(label_vectors)])
+        program.row_lower_ = np.concatenate([counts, np.zeros(label_vectors), np.full(places, -np.inf)])
+        program.row_upper_ = np.concatenate([counts, np.full(label_vectors, np.inf), np.zeros(places)])
         kinds = highspy.HighsVarType
-        program.integrality_ = [kinds.kContinuous] * places + [kinds.kInteger] * boxes
+        program.integrality_ = [kinds.kContinuous] * places + [kinds.kInteger] * label_vectors
         solver.passModel(program)
         known = highspy.HighsSolution()
         known.col_value = self._start_values().tolist()
         solver.setSolution(known)
 
     def _start_values(self) -> FloatArray:
-        """Return the values of all variables in the known grouping, whose places and boxes are the last ones."""
+        """Return the values of all variables in the known grouping, whose places and label vectors are the last
+        ones."""
         values = np.zeros(len(self.points) + len(self.costs))
         values[len(self.points) - len(self.start.rows) : len(self.points)] = self.start.rows
         values[len(values) - int(self.start.groups.max()) - 1 :] = 1.0
         return values
 
-    def _to_open_boxes(self, is_open: NDArray[np.bool_]) -> Pieces:
-        """Assign all rows to the boxes that are used, at least k to each, at the least cost.
+    def _to_open_vectors(self, is_open: NDArray[np.bool_]) -> Pieces:
+        """Assign all rows to the label vectors that are used, at least k to each, at the least cost.
 
         This is a transport problem: its linear program has whole numbers for an answer.
         """
-        is_usable = is_open[self.boxes]
-        points, boxes = self.points[is_usable], (np.cumsum(is_open) - 1)[self.boxes[is_usable]]
+        is_usable = is_open[self.label_vectors]
+        points, label_vectors = self.points[is_usable], (np.cumsum(is_open) - 1)[self.label_vectors[is_usable]]
         places, number = np.arange(len(points)), int(is_open.sum())
         counts = self.counts.astype(np.float64)
         ones = np.ones(len(points))
         program = _program(
-            [(points, places, ones), (len(counts) + boxes, places, ones)], len(points), len(counts) + number
+            [(points, places, ones), (len(counts) + label_vectors, places, ones)], len(points), len(counts) + number
         )
-        program.col_cost_ = self.costs[is_open][boxes]
+        program.col_cost_ = self.costs[is_open][label_vectors]
         program.col_lower_ = np.zeros(len(points))
         program.col_upper_ = counts[points]
         program.row_lower_ = np.concatenate([counts, np.full(number, float(self.k))])
@@ -262,7 +279,7 @@ class _Assignment:
         solver.run()
         rows = np.rint(np.array(solver.getSolution().col_value)).astype(np.int64)
         taken = rows > 0
-        return Pieces(points[taken].astype(np.int64), rows[taken], boxes[taken])
+        return Pieces(points[taken].astype(np.int64), rows[taken], label_vectors[taken])
 
 
 class _Interruption:

@@ -102,7 +102,7 @@ def _several(cells: IntArray) -> IntArray:
 class ValueShares:
     """How much of a group each sensitive value may make up at the most.
 
-    A group in which no value makes up more charges its rows on average no more than any k of them that are charged most
+    A group in which no value makes up more prices its rows on average no more than any k of them that are priced most
     and in which none makes up more, shares of rows being allowed.
     """
 
@@ -122,7 +122,7 @@ class ValueShares:
 
 
 @dataclass(slots=True)
-class Covers:
+class CostGrids:
     """The points of a space, and in which cells they lie at every node."""
 
     counts: IntArray
@@ -141,7 +141,7 @@ class Covers:
     _length: int = 0
 
     @classmethod
-    def of(cls, space: Space, shares: ValueShares | None = None) -> Covers:
+    def of(cls, space: Space, shares: ValueShares | None = None) -> CostGrids:
         """Lay out the covers of a space of any kind of labels."""
         columns = [_Column.of(space, column) for column in range(len(space.kinds))]
         made = cls(space.counts, columns, shares or ValueShares.without_limits(len(space.counts)))

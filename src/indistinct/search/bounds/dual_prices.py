@@ -1,9 +1,9 @@
-"""raise_charges(): charges of rows that no group exceeds, raised together towards the most that can be proven.
+"""raise_prices(): prices of rows that no group exceeds, raised together towards the most that can be proven.
 
-Charges that no group of k rows exceeds add up to a bound on what every release costs; the most that they can add up to
-is the value of the linear program over all groups. From any charges a pass over all cells gives such ones: each point's
-charge is multiplied by what the tightest of its cells allows. Between two passes only tight cells are looked at, and
-charges move to where others gain most: a point that keeps many from rising gives up some of its own.
+Prices that no group of k rows exceeds add up to a bound on what every release costs; the most that they can add up to
+is the value of the linear program over all groups. From any prices a pass over all cells gives such ones: each point's
+price is multiplied by what the tightest of its cells allows. Between two passes only tight cells are looked at, and
+prices move to where others gain most: a point that keeps many from rising gives up some of its own.
 """
 
 from __future__ import annotations
@@ -16,82 +16,82 @@ import numpy as np
 from indistinct.counting import IntArray
 from indistinct.progress import Watch
 from indistinct.quality.measures import FloatArray
-from indistinct.search.bounds.cost_grids import Covers
-from indistinct.search.bounds.kernels import dual_feasibility as charge_limits
+from indistinct.search.bounds.cost_grids import CostGrids
+from indistinct.search.bounds.kernels import dual_feasibility as dual_feasibility
 from indistinct.search.bounds.kernels.dual_ascent import Cells
-from indistinct.search.bounds.kernels.dual_feasibility import CELLS, VISITS, Charges, Tight, Weights, Work
+from indistinct.search.bounds.kernels.dual_feasibility import CELLS, VISITS, DualPrices, Tight, Weights, Work
 
 GROWTH = 1.25
-"""Between two passes no charge is raised by more than this."""
+"""Between two passes no price is raised by more than this."""
 STEPS = 30
-"""How often charges move after the first pass; after the second twice as often, and so on: less is left to gain."""
+"""How often prices move after the first pass; after the second twice as often, and so on: less is left to gain."""
 FIRST_STEP, LAST_STEP = 0.1, 0.01
 MEMORY = 0.9
-"""Weights are averaged over the last moves, so that charges do not swing to and fro."""
+"""Weights are averaged over the last moves, so that prices do not swing to and fro."""
 ENOUGH = 0.001
 """Passes end when one has gained less than this share."""
 MOST_CELLS, MOST_MEMBERS = 200_000, 4_000_000
 """Tight cells that are looked at, and their points."""
 LARGEST = 5_000_000
-"""Points times k above which charges stay as they are: passes would take too much memory."""
+"""Points times k above which prices stay as they are: passes would take too much memory."""
 AT_ONCE = 5_000_000
 """Points times nodes that are visited between two looks at the clock."""
 ROUNDING = 1e-9
-"""Charges are lowered by this share, so that rounding never makes a group pay too much."""
+"""Prices are lowered by this share, so that rounding never makes a group pay too much."""
 
 
-def raise_charges(covers: Covers, duals: FloatArray, k: int, most: float, watch: Watch) -> FloatArray:
-    """Return charges that no group of at least k rows exceeds, of a larger sum if there is one, none above ``most``.
+def raise_prices(grids: CostGrids, duals: FloatArray, k: int, most: float, watch: Watch) -> FloatArray:
+    """Return prices that no group of at least k rows exceeds, of a larger sum if there is one, none above ``most``.
 
     It ends when little is gained, or when time is up: then the best of what was proven by then is given.
     """
     best: FloatArray = np.minimum(duals, most)
     if len(best) * k > LARGEST:
         return best
-    nodes = _Nodes(covers)
-    values, total, steps = best, float(best @ covers.counts), 0
+    nodes = _Nodes(grids)
+    values, total, steps = best, float(best @ grids.counts), 0
     while not watch.time_is_up():
         proven, tight = _pass(nodes, values, k, watch)
         proven = np.minimum(proven, most)
-        found = float(proven @ covers.counts)
+        found = float(proven @ grids.counts)
         gained = found - total
         if gained > 0:
             best, total = proven, found
         if (steps and gained <= ENOUGH * total) or watch.time_is_up():
             break
         steps += STEPS
-        values = _Moving(covers.cells(k), k, steps, watch).run(tight, proven, np.minimum(values * GROWTH, most))
+        values = _Moving(grids.cells(k), k, steps, watch).run(tight, proven, np.minimum(values * GROWTH, most))
     return best
 
 
 class _Nodes:
     """The nodes of covers, cheapest first, and their tables; kept from pass to pass."""
 
-    def __init__(self, covers: Covers) -> None:
-        self.covers = covers
-        self._coming = covers.cheapest_first()
+    def __init__(self, grids: CostGrids) -> None:
+        self.grids = grids
+        self._coming = grids.cheapest_first()
         self._least: list[FloatArray] = []
         self._tables: list[IntArray] = []
 
     def batch(self, number: int) -> tuple[FloatArray, IntArray] | None:
         """Return what the nodes of a batch cost at the least, and where their tables start; None if there are none."""
         if number == len(self._least):
-            waiting = list(islice(self._coming, 1 + AT_ONCE // len(self.covers.counts)))
+            waiting = list(islice(self._coming, 1 + AT_ONCE // len(self.grids.counts)))
             if not waiting:
                 return None
             self._least.append(np.array([cost for cost, _ in waiting]))
-            self._tables.append(self.covers.tables_at([node for _, node in waiting]))
+            self._tables.append(self.grids.tables_at([node for _, node in waiting]))
         return self._least[number], self._tables[number]
 
 
 def _pass(nodes: _Nodes, values: FloatArray, k: int, watch: Watch) -> tuple[FloatArray, Tight]:
-    """Return charges near some values that no group exceeds, and the cells that limit them.
+    """Return prices near some values that no group exceeds, and the cells that limit them.
 
-    When time is up, no charge is above what the next node costs at the least, so no group of it is charged too much.
+    When time is up, no price is above what the next node costs at the least, so no group of it is priced too much.
     """
     order = np.argsort(-values, kind="stable")
-    charges = Charges(values, order, np.full(len(values), GROWTH), np.array([GROWTH]))
-    work = Work.of(len(values), k, len(nodes.covers.shares.limits))
+    prices = DualPrices(values, order, np.full(len(values), GROWTH), np.array([GROWTH]))
+    work = Work.of(len(values), k, len(nodes.grids.shares.limits))
     tight = Tight(
         costs=np.empty(MOST_CELLS),
         starts=np.zeros(MOST_CELLS + 1, np.int64),
@@ -105,16 +105,16 @@ def _pass(nodes: _Nodes, values: FloatArray, k: int, watch: Watch) -> tuple[Floa
             break
         least, tables = batch
         with np.errstate(over="ignore"):  # hashing wraps around
-            charge_limits.limit(tables, least, nodes.covers.cells(k), charges, tight, k, work)
+            dual_feasibility.limit(tables, least, nodes.grids.cells(k), prices, tight, k, work)
         number += 1
         watch.report("bound", int(tight.counters[VISITS]), None)
-    proven: FloatArray = np.minimum(values * charges.factors, level) * (1.0 - ROUNDING)
+    proven: FloatArray = np.minimum(values * prices.factors, level) * (1.0 - ROUNDING)
     return proven, tight
 
 
 @dataclass(frozen=True, slots=True)
 class _Moving:
-    """Moves charges between points, some steps, with the tight cells alone in sight."""
+    """Moves prices between points, some steps, with the tight cells alone in sight."""
 
     cells: Cells
     k: int
@@ -122,14 +122,14 @@ class _Moving:
     watch: Watch
 
     def run(self, tight: Tight, start: FloatArray, highest: FloatArray) -> FloatArray:
-        """Return charges of a larger sum that the tight cells allow, none above ``highest``."""
+        """Return prices of a larger sum that the tight cells allow, none above ``highest``."""
         values = best = start
         total, average = 0.0, np.zeros(len(start))
         for step in range(self.steps if tight.counters[CELLS] else 0):
             if self.watch.time_is_up():
                 break
             weighed = Weights.of(len(values), int(tight.counters[CELLS]), len(self.cells.most))
-            charge_limits.weigh(tight, self.cells, values, self.k, weighed)
+            dual_feasibility.weigh(tight, self.cells, values, self.k, weighed)
             weights, factors = weighed.weights, np.minimum(weighed.factors, GROWTH)
             allowed = np.minimum(values * factors, highest)
             found = float(allowed @ self.cells.counts)

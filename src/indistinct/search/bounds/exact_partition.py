@@ -1,7 +1,7 @@
 """Exact partition: the grouping of rows into groups of at least k that costs least.
 
 Small tables are solved by dynamic programming over the rows that are left, larger ones by column generation over the
-boxes of labels. Beyond that the best heuristic grouping is given, with a proven bound.
+label vectors of labels. Beyond that the best heuristic grouping is given, with a proven bound.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from indistinct.errors import InfeasibleError
 from indistinct.progress import Watch
 from indistinct.recoding import Pieces
 from indistinct.search.bounds.bounds import least_cost_of_space
-from indistinct.search.bounds.candidate_groups import Boxes, Ladders
+from indistinct.search.bounds.candidate_groups import LabelVectors, Ladders
 from indistinct.search.bounds.column_generation import TOLERANCE, Effort, best_assignment, linear_duals
 from indistinct.search.bounds.kernels import row_choices
 from indistinct.search.local.groups.partition import Partition
@@ -54,7 +54,7 @@ def least_cost_partition(space: Space, k: int, watch: Watch, effort: Effort | No
         return _proven(ladders, Pieces(points, ladders.counts, points))
     if steps(ladders, k) <= MOST_STEPS:
         return by_choices(ladders, k)
-    return by_boxes(ladders, k, watch, effort or Effort())
+    return by_label_vectors(ladders, k, watch, effort or Effort())
 
 
 def least_cost_tables(space: Space, k: int) -> list[Partition] | None:
@@ -101,17 +101,17 @@ def by_choices(ladders: Ladders, k: int) -> Partition:
     return _proven(ladders, Pieces(points, rows[points, group_of], group_of))
 
 
-def by_boxes(ladders: Ladders, k: int, watch: Watch, effort: Effort) -> Partition:
+def by_label_vectors(ladders: Ladders, k: int, watch: Watch, effort: Effort) -> Partition:
     """Return the least-cost partition, or the best found, by column generation from a heuristic grouping."""
     from indistinct.search.local.regroup import group_tuples
 
     start = group_tuples(ladders.space, k, watch)
-    boxes = Boxes.of(ladders, k, effort.box_members)
-    if boxes is None:
+    label_vectors = LabelVectors.of(ladders, k, effort.vector_members)
+    if label_vectors is None:
         return _partition(ladders, start, least_cost_of_space(ladders.space, k, watch))
     is_small = len(ladders.counts) * k <= effort.linear_rows
-    duals = linear_duals(boxes, k, watch) if is_small else boxes.rising_duals(k)
-    found = best_assignment(ladders, boxes, duals, start, k, effort, watch)
+    duals = linear_duals(label_vectors, k, watch) if is_small else label_vectors.rising_duals(k)
+    found = best_assignment(ladders, label_vectors, duals, start, k, effort, watch)
     return _partition(ladders, found.pieces, found.bound)
 
 

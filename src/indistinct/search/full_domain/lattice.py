@@ -130,27 +130,27 @@ class Search:
         return sorted(_without_dominated(found), key=lambda node: (sum(node), node))
 
     def _lowest_passing(self) -> list[Node]:
-        """Return passing nodes, all minimal ones among them, by halving boxes whose upper node passes."""
+        """Return passing nodes, all minimal ones among them, by halving intervals whose upper node passes."""
         found, failed = _Nodes(len(self.heights)), _Nodes(len(self.heights))
-        boxes = [(self.start_node, self.heights)]
-        while boxes:
-            low, high = boxes.pop()
+        intervals = [(self.start_node, self.heights)]
+        while intervals:
+            low, high = intervals.pop()
             if self.watch.time_is_up():
                 raise InterruptedSearchError("the time limit passed before all minimal generalizations were known")
             self.watch.report("search", self.checks, None)
             if found.has_below(low):
-                continue  # everything in the box lies above a node that passes
+                continue  # everything in the interval lies above a node that passes
             if low == high or (not failed.has_above(low) and self.passes(low)):
                 found.add(low)
                 continue
             column = max(range(len(low)), key=lambda column: high[column] - low[column])
             middle = (low[column] + high[column]) // 2
-            boxes.append((with_level(low, column, middle + 1), high))
+            intervals.append((with_level(low, column, middle + 1), high))
             lower = with_level(high, column, middle)
             if failed.has_above(lower):
                 continue
             if self.passes(lower):
-                boxes.append((low, lower))
+                intervals.append((low, lower))
             else:
                 failed.add(lower)
         return list(found)

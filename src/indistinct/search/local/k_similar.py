@@ -19,8 +19,8 @@ class KSimilar(KSimilarOptions, WithinBlocks):
     as far apart as the cells of both must climb, by ``measure``: any measure that adds up over cells. Where the rows
     can be grouped at provably least cost in seconds, that is the answer. Otherwise it is the best grouping of a local
     search, and its gap says by how much its loss exceeds what no grouping gets below. ``program_size`` limits the
-    integer program that is tried, in rows that may go to some box of labels; ``MinGenCell`` has the same aim and tries
-    harder. With ``random_raise`` chance raises some labels, so that none can be sharpened; nothing is proven.
+    integer program that is tried, in rows that may go to some rank range of labels; ``MinGenCell`` has the same aim and
+    tries harder. With ``random_raise`` chance raises some labels, so that none can be sharpened; nothing is proven.
 
     Every model is demanded of each group: those that fail one other than k-anonymity are merged. Rows are suppressed
     only where a column is never generalized and too few share their value.
@@ -43,5 +43,5 @@ class KSimilar(KSimilarOptions, WithinBlocks):
         from indistinct.search.bounds.column_generation import Effort
         from indistinct.search.bounds.exact_partition import least_cost_partition
 
-        effort = Effort(members=self.program_size, linear_rows=1_500, box_members=8_000_000)
+        effort = Effort(members=self.program_size, linear_rows=1_500, vector_members=8_000_000)
         return least_cost_partition(space, k, watch, effort)

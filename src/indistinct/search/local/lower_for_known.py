@@ -28,7 +28,7 @@ MOST_PASSES = 4
 """What is lowered makes room for others, but soon for few."""
 
 
-def sharpen_labels(task: Task, recoding: LocalRecoding) -> LocalRecoding:
+def lower_labels(task: Task, recoding: LocalRecoding) -> LocalRecoding:
     """Return the recoding with lower labels, where a task asks for k rows by every few columns and nothing else."""
     ks = task.ks_by_columns()
     frequencies, pieces = recoding.frequencies, recoding.pieces

@@ -24,10 +24,10 @@ class MinGenCell(MinGenCellOptions, Algorithm):
     Of all such tables the one of greatest precision is given. Small tables, some 15 to 20 rows, are solved by dynamic
     programming. There every table of greatest precision is known, and ``preference`` chooses: a table's node is the
     highest level of each column. Of equal ones the first is taken, when the labels of the first tuple, then of the
-    second and so on are compared as text. Larger tables are solved as integer programs over boxes of labels, and the
-    first optimum found is taken. ``program_size`` limits such a program, in rows that may go to some box: a larger one
-    proves larger tables, and takes longer. Beyond it the best known table is given, with a bound: the recoding says
-    that it is not proven, and its gap by how much its loss exceeds what no table gets below.
+    second and so on are compared as text. Larger tables are solved as integer programs over rank ranges of labels, and
+    the first optimum found is taken. ``program_size`` limits such a program, in rows that may go to some rank range: a
+    larger one proves larger tables, and takes longer. Beyond it the best known table is given, with a bound: the
+    recoding says that it is not proven, and its gap by how much its loss exceeds what no table gets below.
 
     Every model is demanded of each group. Groups that fail one other than k-anonymity are merged, which is no longer
     proven to be best. Rows are suppressed only where a column is never generalized and too few share their value.

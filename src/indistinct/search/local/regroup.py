@@ -1,4 +1,4 @@
-"""Regroup: groups of near rows, bettered by building some of them anew; the local algorithm to start with."""
+"""Regroup: groups of near rows, improved by building some of them anew; the local algorithm to start with."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from indistinct.search.local.groups.kernels.parcel_groups import GROUP, LENDER, 
 from indistinct.search.local.groups.kernels.regrouping import Work
 from indistinct.search.local.groups.nearness import FEWEST_FAR, SEED, Finder, Ranks, lay_out_prices, sort_keys
 from indistinct.search.local.groups.partition import partition_tuples
-from indistinct.search.local.groups.repair_by_rebuilding import Mixing
+from indistinct.search.local.groups.repair_by_rebuilding import RepairByRebuilding
 from indistinct.search.local.groups.space import Space
-from indistinct.search.local.lower_for_known import sharpen_labels
+from indistinct.search.local.lower_for_known import lower_labels
 from indistinct.search.task import Task
 
 MANY_NEAR = 32
@@ -46,7 +46,7 @@ class Regroup(RegroupOptions, Aligning):
     """Groups rows so that giving each group the lowest labels that cover it loses little; a few seconds, not exact.
 
     Near tuples are found by sorting in many orders of columns. Groups grow around tuples whose neighbours are near,
-    each time by the tuple that widens the group's labels least. Then groups are bettered: one that costs much is
+    each time by the tuple that widens the group's labels least. Then groups are improved: one that costs much is
     taken apart together with some near it, and their rows are put together anew; what is no dearer is kept. Tuples with
     more than k rows lend the surplus to groups that are short. Passes end when little is gained, or at the time limit.
 
@@ -58,7 +58,7 @@ class Regroup(RegroupOptions, Aligning):
     The same table gives the same groups. With ``random_raise`` chance raises some labels, so that none can be
     sharpened: about so many times as many as are generalized, which loses about that much more.
 
-    With a time limit, groups are bettered for nearly all of it: what costs a little more is kept now and then, less and
+    With a time limit, groups are improved for nearly all of it: what costs a little more is kept now and then, less and
     less often (simulated annealing), and the best groups that were met are given; several threads work at once. With
     ``effort`` so many tries are made for each row that needs company, in one thread; without a time limit the same
     table then gives the same groups.
@@ -75,11 +75,11 @@ class Regroup(RegroupOptions, Aligning):
         asks_sensitive = any(model.asks_sensitive for model in task.models)
         finish = None
         if asks_sensitive or task.counts_people:
-            finish = Mixing(self.measure, self.labels, watch, annealing)
-        is_later = asks_sensitive and not task.counts_people  # mixed groups are annealed, and only rows are mixed
+            finish = RepairByRebuilding(self.measure, self.labels, watch, annealing)
+        is_later = asks_sensitive and not task.counts_people  # rebuilt groups are annealed, and only rows are rebuilt
         group = partial(group_tuples, annealing=None if is_later else annealing)
         found = partition_tuples(task, watch, self.measure, self.labels, group, finish)
-        return sharpen_labels(task, found) if self.labels == "hierarchy" else found
+        return lower_labels(task, found) if self.labels == "hierarchy" else found
 
 
 def group_tuples(space: Space, k: int, watch: Watch, annealing: Annealing | None = None) -> Pieces:
@@ -154,7 +154,7 @@ def _work(k: int, groups: Groups) -> Work:
         taken=np.zeros(most, np.int64),
         taken_to=np.zeros((regrouping.MOST_APART, 2), np.int64),
         logged=np.zeros(most + regrouping.MOST_APART, np.int64),
-        boxes=np.zeros((most + regrouping.MOST_APART, groups.boxes.shape[1]), np.int32),
+        rank_ranges=np.zeros((most + regrouping.MOST_APART, groups.rank_ranges.shape[1]), np.int32),
         facts=np.zeros((most + regrouping.MOST_APART, groups.facts.shape[1]), np.int64),
         costs=np.zeros(most + regrouping.MOST_APART),
         trial=np.zeros((most, 2), np.int64),
@@ -220,7 +220,7 @@ def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: 
     facts = np.full((most, 6), NOBODY, np.int64)
     facts[:, ROWS] = facts[:, OWNER] = 0
     return Groups(
-        boxes=np.zeros((most, width), np.int32),
+        rank_ranges=np.zeros((most, width), np.int32),
         facts=facts,
         costs=np.zeros(most),
         parcels=parcels,

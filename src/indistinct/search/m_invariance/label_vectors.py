@@ -18,7 +18,7 @@ from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
 from indistinct.quality.measures import CellMeasure, FloatArray
 from indistinct.search.local.groups.space import Space
-from indistinct.search.m_invariance.kernels import label_vector_filling as box_filling
+from indistinct.search.m_invariance.kernels import label_vector_filling as label_vector_filling
 from indistinct.search.m_invariance.kernels.label_vector_filling import NOBODY, Filled, Ladders
 from indistinct.search.m_invariance.value_buckets import People, Pools
 from indistinct.search.m_invariance.value_sets import Names, span
@@ -37,7 +37,7 @@ SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Boxed:
+class LabelledRows:
     """Who found a place in a balanced group, and what the groups are called."""
 
     group_of: IntArray
@@ -46,11 +46,11 @@ class Boxed:
     """(groups, columns) the place of each label among the names."""
 
     @classmethod
-    def nobody(cls, rows: int, columns: int) -> Boxed:
+    def nobody(cls, rows: int, columns: int) -> LabelledRows:
         """Nobody has a place."""
         return cls(np.full(rows, NOBODY), np.zeros((0, columns), np.int64))
 
-    def only_safe(self, task: Task, entries: IntArray) -> Boxed:
+    def only_safe(self, task: Task, entries: IntArray) -> LabelledRows:
         """Return the groups that satisfy every model; ``entries`` is that of each row."""
         is_placed = self.group_of != NOBODY
         if not len(self.labels):
@@ -58,17 +58,19 @@ class Boxed:
         ones = np.ones(int(is_placed.sum()), np.int64)
         is_safe = task.safe_parts(entries[is_placed], ones, self.group_of[is_placed], len(self.labels))
         number = np.where(is_safe, np.cumsum(is_safe) - 1, NOBODY)
-        return Boxed(np.where(is_placed, number[np.maximum(self.group_of, 0)], NOBODY), self.labels[is_safe])
+        return LabelledRows(np.where(is_placed, number[np.maximum(self.group_of, 0)], NOBODY), self.labels[is_safe])
 
 
-def fill_boxes(task: Task, measure: CellMeasure, names: Names, pools: Sequence[Pools], m: int, watch: Watch) -> Boxed:
+def fill_label_vectors(
+    task: Task, measure: CellMeasure, names: Names, pools: Sequence[Pools], m: int, watch: Watch
+) -> LabelledRows:
     """Place the rows of pools in balanced groups; whoever finds no place is left to others.
 
-    Rows of one signature share groups of just its values, new people groups of any ``m`` values or more. Of new people
+    Rows of one value set share groups of just its values, new people groups of any ``m`` values or more. Of new people
     so many are left at any time that no value has more than one in ``m`` of them, so that they can share groups, too.
     """
     people, frequencies = pools[0].people, task.frequencies
-    nothing = Boxed.nobody(len(people.entries), len(frequencies.columns))
+    nothing = LabelledRows.nobody(len(people.entries), len(frequencies.columns))
     if math.prod(len(labels.texts) for labels, _ in names.columns) >= MOST_KEYS:
         return nothing
     left, rows = _rows_by_pool(people, pools, m, task.largest_k())
@@ -81,15 +83,19 @@ def fill_boxes(task: Task, measure: CellMeasure, names: Names, pools: Sequence[P
             break
         end = min(first + AT_ONCE, len(ladders.nodes))
         visits += len(left) * (end - first)
-        left = left[: box_filling.fill(left, first, end, rows, ladders, filled)].copy()
+        left = left[: label_vector_filling.fill(left, first, end, rows, ladders, filled)].copy()
     number = int(filled.number[0])
     if not number:
         return nothing
     is_placed = filled.group_of != NOBODY
-    return Boxed(filled.group_of, _lowered_labels(names.space, names, people.entries, is_placed, filled, ladders.nodes))
+    return LabelledRows(
+        filled.group_of, _lowered_labels(names.space, names, people.entries, is_placed, filled, ladders.nodes)
+    )
 
 
-def _rows_by_pool(people: People, pools: Sequence[Pools], m: int, k: int) -> tuple[IntArray, box_filling.People]:
+def _rows_by_pool(
+    people: People, pools: Sequence[Pools], m: int, k: int
+) -> tuple[IntArray, label_vector_filling.People]:
     """Return the rows by pool and value, in no order beyond that, and what is known of them."""
     lines = [lines for one in pools for lines in one.told.values()]
     pool_of = np.zeros(len(people.entries), np.int64)
@@ -98,7 +104,7 @@ def _rows_by_pool(people: People, pools: Sequence[Pools], m: int, k: int) -> tup
     rows = np.concatenate([*(own.ravel() for own in lines), *(own for one in pools for own in one.free)])
     rows = np.random.default_rng(SEED).permutation(np.sort(rows))
     left = rows[np.lexsort((people.values[rows], pool_of[rows]))]
-    found = box_filling.People(
+    found = label_vector_filling.People(
         codes=people.codes,
         values=people.values.astype(np.int64),
         pools=pool_of,

@@ -21,9 +21,9 @@ from indistinct.recoding.classes import check_link
 from indistinct.recoding.group_labels import used_labels
 from indistinct.search.algorithm import Algorithm
 from indistinct.search.local.groups.space import Space
-from indistinct.search.m_invariance.label_vectors import Boxed, fill_boxes
-from indistinct.search.m_invariance.swap_rows import seat_rows
-from indistinct.search.m_invariance.value_buckets import People, Pools, Signature
+from indistinct.search.m_invariance.label_vectors import LabelledRows, fill_label_vectors
+from indistinct.search.m_invariance.swap_rows import swap_rows
+from indistinct.search.m_invariance.value_buckets import People, Pools, ValueSet
 from indistinct.search.m_invariance.value_sets import NOBODY, Names, Placing, divide_bucket, span
 from indistinct.search.task import Task
 from indistinct.search.two_tables.anatomy import added_up
@@ -32,19 +32,19 @@ from indistinct.search.two_tables.anatomy import added_up
 class MInvariant(MInvariantOptions, Algorithm):
     """Groups in which each of ``m`` or more sensitive values occurs equally often, for the model m-invariance.
 
-    People whom the ledger knows from earlier releases come to *buckets* by their signature, the values that their
+    People whom the ledger knows from earlier releases come to *buckets* by their value set, the values that their
     groups had then. A bucket that lacks rows of some value gets new people with that value, those nearest to the rows
     it has; if there are not enough, people of its other values are suppressed. No made-up rows (*counterfeits*) are
     added: a release is true. Where one value is too frequent among new people, the surplus is suppressed.
 
     ``measure`` is what counts: ncp, loss, precision or entropy. In one table a group is known by its labels. So
     combinations of labels are looked at, cheap ones first, and each has one group: the rows under it of which equally
-    many have each value, with the values of their signature, or ``m`` or more if they are new.
+    many have each value, with the values of their value set, or ``m`` or more if they are new.
 
     For the few who find no place there, new people form buckets with the ``m`` values that most of them have, again and
     again, so many at a time that the rest can still do so. Buckets are divided into groups of nearby rows. Then rows of
-    one value change places between groups; people who were released before stay in groups of their signature. Groups of
-    different signatures that come to carry the same labels are joined with others of their signature, and if that is of
+    one value change places between groups; people who were released before stay in groups of their value set. Groups of
+    different value sets that come to carry the same labels are joined with others of their value set, and if that is of
     no use suppressed. With ``two_tables`` groups are known by a number, so that nothing is lost in this way:
     quasi-identifiers are released as they are and sensitive values apart, as Anatomy does, and all rows are in buckets.
     The same table gives the same groups.
@@ -74,8 +74,8 @@ class MInvariant(MInvariantOptions, Algorithm):
         names = None if self.two_tables else Names(frequencies, space)
         search = _Search(task, space, names, pools, m, lost, watch)
         found, refusals = list[_Found](), list[Counter[str]]()
-        for boxed in self._boxed_rows(search):
-            for answer, left_out in search.answers(boxed):
+        for labelled in self._labelled_rows(search):
+            for answer, left_out in search.answers(labelled):
                 if left_out.total() > task.budget or left_out.total() == frequencies.rows:
                     refusals.append(left_out)
                 else:
@@ -89,14 +89,14 @@ class MInvariant(MInvariantOptions, Algorithm):
         best = min((answer.recoding(task, names) for answer in found), key=self.measure.loss)
         return replace(best, is_cut_short=watch.time_is_up())
 
-    def _boxed_rows(self, search: _Search) -> Iterator[Boxed]:
+    def _labelled_rows(self, search: _Search) -> Iterator[LabelledRows]:
         """Return who has a place before buckets are divided; if too many rows are lost by it, nobody."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made
         task, pools = search.task, search.pools
         if search.names is not None:
-            found = fill_boxes(task, self.measure, search.names, pools, search.m, search.watch)
+            found = fill_label_vectors(task, self.measure, search.names, pools, search.m, search.watch)
             yield found.only_safe(task, pools[0].people.entries)
-        yield Boxed.nobody(len(pools[0].people.entries), len(task.frequencies.columns))
+        yield LabelledRows.nobody(len(pools[0].people.entries), len(task.frequencies.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,53 +112,54 @@ class _Search:
     """How many rows were left out before, by the reason."""
     watch: Watch
 
-    def answers(self, boxed: Boxed) -> Iterator[tuple[_Found, Counter[str]]]:
-        """Return groups of all rows, some of which have boxes, and count who is left out by the reason."""
+    def answers(self, labelled: LabelledRows) -> Iterator[tuple[_Found, Counter[str]]]:
+        """Return groups of all rows, some of which have label vectors, and count who is left out by the reason."""
         lost = self.lost.copy()
-        is_placed = boxed.group_of != NOBODY
+        is_placed = labelled.group_of != NOBODY
         rest = _Rest.of(self.space, [one.without(is_placed, self.m, lost) for one in self.pools], self.m, self.watch)
-        for group_of in rest.seatings(self.names is not None, self.watch):
-            answer = _with_the_rest(self.task, self.names, boxed, rest, group_of)
+        for group_of in rest.arrangements(self.names is not None, self.watch):
+            answer = _with_the_rest(self.task, self.names, labelled, rest, group_of)
             yield answer, lost + Counter({NO_PLACE: int((answer.group_of == SUPPRESSED).sum())})
 
 
 FEW_ROWS = 1_000
-"""Up to so many rows buckets are also divided without boxes, and the better release is given."""
+"""Up to so many rows buckets are also divided without label vectors, and the better release is given."""
 NO_PLACE = "have no labels that no group with other values has, or fail another model"
 
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """The rows that have no place in a box: groups of them by signature, which rows of one value may change."""
+    """The rows that have no place in a label vector: groups of them by value set, which rows of one value may
+    change."""
 
     space: Space
     people: People
     entries: IntArray
     group_of: IntArray
-    signatures: IntArray
-    """The number of each group's signature."""
+    value_sets: IntArray
+    """The number of each group's value set."""
 
     @classmethod
     def of(cls, space: Space, pools: Sequence[Pools], m: int, watch: Watch) -> _Rest:
         """Divide the buckets of pools."""
         people = pools[0].people
-        groups, signatures = [], list[int]()
-        number_of: dict[tuple[int, Signature], int] = {}
+        groups, value_sets = [], list[int]()
+        number_of: dict[tuple[int, ValueSet], int] = {}
         for one in pools:
-            for signature, rows in one.buckets(m).items():
-                number = number_of.setdefault((one.block, signature), len(number_of))
+            for value_set, rows in one.buckets(m).items():
+                number = number_of.setdefault((one.block, value_set), len(number_of))
                 for group in divide_bucket(space, people.entries[rows], watch):
                     groups.append(group.ravel())
-                    signatures.append(number)
+                    value_sets.append(number)
         sizes = [len(group) for group in groups]
         entries = np.concatenate([np.zeros(0, np.int64), *groups])
-        return cls(space, people, entries, np.repeat(np.arange(len(groups)), sizes), np.array(signatures, np.int64))
+        return cls(space, people, entries, np.repeat(np.arange(len(groups)), sizes), np.array(value_sets, np.int64))
 
-    def seatings(self, is_labelled: bool, watch: Watch) -> Iterator[IntArray]:
+    def arrangements(self, is_labelled: bool, watch: Watch) -> Iterator[IntArray]:
         """Return the group of each row, and once more after exchanges, which matter where groups have labels."""
         yield self.group_of
         if is_labelled and len(self.entries) and not watch.time_is_up():
-            yield seat_rows(self.space, self.entries, self.group_of, _kinds(self.people, self.entries), watch)
+            yield swap_rows(self.space, self.entries, self.group_of, _kinds(self.people, self.entries), watch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,19 +187,20 @@ class _Found:
         return LocalRecoding.of_labels(task.frequencies, pieces, tuple(labels for labels, _ in found), codes)
 
 
-def _with_the_rest(task: Task, names: Names | None, boxed: Boxed, rest: _Rest, group_of: IntArray) -> _Found:
-    """Place the rest beside the groups that have boxes; what is suppressed changes what some models compare with."""
-    is_placed = boxed.group_of != NOBODY
-    own, homes = rest.people.entries[is_placed], boxed.group_of[is_placed]
-    placed, labels = np.zeros(0, np.int64), boxed.labels
+def _with_the_rest(task: Task, names: Names | None, labelled: LabelledRows, rest: _Rest, group_of: IntArray) -> _Found:
+    """Place the rest beside the groups that have label vectors; what is suppressed changes what some models compare
+    with."""
+    is_placed = labelled.group_of != NOBODY
+    own, homes = rest.people.entries[is_placed], labelled.group_of[is_placed]
+    placed, labels = np.zeros(0, np.int64), labelled.labels
     if len(rest.entries):
-        placing = Placing(task, rest.space, rest.entries, group_of, rest.signatures, names, boxed.labels)
+        placing = Placing(task, rest.space, rest.entries, group_of, rest.value_sets, names, labelled.labels)
         placed = _placed_in_what_is_left(placing, own)
         numbers, dense = np.unique(placed[placed != SUPPRESSED], return_inverse=True)
         if names is not None and len(numbers):
             ends = span(rest.space, rest.entries[placed != SUPPRESSED], dense.ravel(), len(numbers))
             labels = np.concatenate([labels, names.labels(*ends)])
-        placed[placed != SUPPRESSED] = dense.ravel() + len(boxed.labels)
+        placed[placed != SUPPRESSED] = dense.ravel() + len(labelled.labels)
     entries, groups = np.concatenate([own, rest.entries]), np.concatenate([homes, placed])
     while any(model.asks_whole_table for model in task.models):
         left = groups != SUPPRESSED
@@ -240,7 +242,7 @@ def _placed_in_what_is_left(placing: Placing, others: IntArray) -> IntArray:
         left = left[stays]
         numbers, renumbered = np.unique(group_of[stays], return_inverse=True)
         placing = replace(
-            placing, entries=placing.entries[stays], group_of=renumbered, signatures=placing.signatures[numbers]
+            placing, entries=placing.entries[stays], group_of=renumbered, value_sets=placing.value_sets[numbers]
         )
 
 
@@ -272,7 +274,7 @@ def _check_two_tables(task: Task) -> None:
 def _kinds(people: People, entries: IntArray) -> IntArray:
     """Return each row its kind: new people of one block and value may stand for each other in every group.
 
-    Those who were released before stand for others of their value and signature only.
+    Those who were released before stand for others of their value and value set only.
     """
     row_of = np.zeros(int(people.entries.max()) + 1, np.int64)
     row_of[people.entries] = np.arange(len(people.entries))

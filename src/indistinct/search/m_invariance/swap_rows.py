@@ -1,8 +1,8 @@
-"""seat_rows(): groups that are bettered by letting rows of one kind change places, whatever each group must have.
+"""swap_rows(): groups that are improved by letting rows of one kind change places, whatever each group must have.
 
 A group of an m-invariant release has so many rows of each of its values, and people who were released before stand in
-groups of their signature. Two rows of the same value can change places between any two groups, if neither binds them,
-or between two of one signature: both groups keep their values. Partners are looked for in the groups of near rows.
+groups of their value set. Two rows of the same value can change places between any two groups, if neither binds them,
+or between two of one value set: both groups keep their values. Partners are looked for in the groups of near rows.
 First exchanges are also kept that cost a little more, less and less often; then only those that cost less.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from indistinct.counting import IntArray
 from indistinct.progress import Watch
 from indistinct.search.local.groups.kernels import exchanging
-from indistinct.search.local.groups.kernels.exchanging import Guests, Seats
+from indistinct.search.local.groups.kernels.exchanging import RowsByKind, Slots
 from indistinct.search.local.groups.kernels.group_costs import Prices
 from indistinct.search.local.groups.nearness import Finder, lay_out_prices
 from indistinct.search.local.groups.space import Space
@@ -27,7 +27,7 @@ ENOUGH, PATIENCE = 0.0005, 8
 SEED = 1
 
 
-def seat_rows(space: Space, entries: IntArray, group_of: IntArray, kinds: IntArray, watch: Watch) -> IntArray:
+def swap_rows(space: Space, entries: IntArray, group_of: IntArray, kinds: IntArray, watch: Watch) -> IntArray:
     """Return the group of each row after rows of the same kind have changed places; the same rows give the same groups.
 
     ``entries`` is the entry of each row, ``kinds`` its kind: an exchange never changes how many rows of a kind a group
@@ -40,32 +40,32 @@ def seat_rows(space: Space, entries: IntArray, group_of: IntArray, kinds: IntArr
     ranks = np.ascontiguousarray(space.ranks[used][:, columns])
     order = np.argsort(tuples, kind="stable")  # rows of a tuple stand together
     near, _ = Finder(space.sizes[columns], prices, watch).nearest(ranks)
-    guests = Guests(
+    by_kind = RowsByKind(
         ranks=ranks,
         tuples=tuples[order],
         kinds=kinds[order],
         near=near,
         row_at=np.searchsorted(tuples[order], np.arange(len(used) + 1)),
     )
-    seats = _seats(group_of[order])
-    boxes = np.zeros((2, width), np.int32)
-    start = seats.rows.copy()
-    before = exchanging.all_costs(guests, seats, prices, boxes)
-    if _exchange(guests, seats, prices, boxes, before, watch) > before:
-        seats.rows[:] = start  # a time limit ended it while it was warm
+    slots = _slots(group_of[order])
+    rank_ranges = np.zeros((2, width), np.int32)
+    start = slots.rows.copy()
+    before = exchanging.all_costs(by_kind, slots, prices, rank_ranges)
+    if _exchange(by_kind, slots, prices, rank_ranges, before, watch) > before:
+        slots.rows[:] = start  # a time limit ended it while it was warm
     found = np.empty(len(entries), np.int64)
-    found[order[seats.rows]] = seats.group_of
+    found[order[slots.rows]] = slots.group_of
     return found
 
 
-def _seats(group_of: IntArray) -> Seats:
+def _slots(group_of: IntArray) -> Slots:
     rows = np.argsort(group_of, kind="stable")
     groups = int(group_of.max(initial=-1)) + 1
-    seat_of = np.empty(len(rows), np.int64)
-    seat_of[rows] = np.arange(len(rows))
-    return Seats(
+    slot_of = np.empty(len(rows), np.int64)
+    slot_of[rows] = np.arange(len(rows))
+    return Slots(
         rows=rows,
-        seat_of=seat_of,
+        slot_of=slot_of,
         group_of=group_of[rows],
         starts=np.searchsorted(group_of[rows], np.arange(groups + 1)),
         costs=np.zeros(groups),
@@ -74,19 +74,19 @@ def _seats(group_of: IntArray) -> Seats:
 
 
 def _exchange(
-    guests: Guests, seats: Seats, prices: Prices, boxes: NDArray[np.int32], total: float, watch: Watch
+    by_kind: RowsByKind, slots: Slots, prices: Prices, rank_ranges: NDArray[np.int32], total: float, watch: Watch
 ) -> float:
     """Go over all rows again and again as long as it pays; return what all groups cost then."""
-    rows, poor = len(seats.rows), 0
-    warmth = WARMTH * total / max(1, len(seats.costs))
+    rows, poor = len(slots.rows), 0
+    warmth = WARMTH * total / max(1, len(slots.costs))
     for number in range(MOST_PASSES):
         watch.report("exchange", number, MOST_PASSES)
         if total <= 0.0 or watch.time_is_up():
             break
         heat = warmth * max(0.0, 1.0 - number / WARM_PASSES)
-        gained = exchanging.exchange(np.array([0, rows, 1]), heat, guests, seats, prices, boxes)
+        gained = exchanging.exchange(np.array([0, rows, 1]), heat, by_kind, slots, prices, rank_ranges)
         total -= gained
         poor = poor + 1 if number >= WARM_PASSES and gained < ENOUGH * total else 0
         if poor == PATIENCE:
             break
-    return exchanging.all_costs(guests, seats, prices, boxes)
+    return exchanging.all_costs(by_kind, slots, prices, rank_ranges)

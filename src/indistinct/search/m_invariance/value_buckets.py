@@ -1,4 +1,4 @@
-"""Buckets of people by the sensitive values that they share: the signatures of m-invariance, balanced and dealt."""
+"""Buckets of people by the sensitive values that they share: the value sets of m-invariance, balanced and dealt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from indistinct.search.local.groups.space import Space
 from indistinct.search.task import Task
 from indistinct.search.two_tables.anatomy import hands, largest_limit
 
-Signature = tuple[int, ...]
+ValueSet = tuple[int, ...]
 """The codes of the values that a group has, in ascending order."""
 
 
@@ -29,9 +29,9 @@ class People:
     values: IntArray
     """The code of each row's sensitive value."""
     told: IntArray
-    """The place of each row's signature among ``signatures``, -1 for new people."""
-    signatures: list[Signature | None]
-    """None where a signature has a value that nobody has any more."""
+    """The place of each row's value set among ``value_sets``, -1 for new people."""
+    value_sets: list[ValueSet | None]
+    """None where a value set has a value that nobody has any more."""
     blocks: IntArray
     walk: IntArray
     """The place of each row in an order in which neighbours are mostly near."""
@@ -45,73 +45,73 @@ class People:
         _, block_of = apart(frequencies)
         walk = np.empty(len(entries), np.int64)
         walk[np.lexsort(space.ranks[entries].T[::-1])] = np.arange(len(entries))
-        told, signatures = np.full(len(entries), -1), list[Signature | None]()
+        told, value_sets = np.full(len(entries), -1), list[ValueSet | None]()
         signed = next((model.column for model in task.models if isinstance(model, Signed)), None)
         if signed is not None:
             code_of = {value or "": code for code, value in enumerate(frequencies.sensitive[column].values)}
             texts = frequencies.sensitive[signed].values
-            signatures = [None if text is None else _read_signature(text, code_of) for text in texts]
+            value_sets = [None if text is None else _read_value_set(text, code_of) for text in texts]
             codes = frequencies.entries.codes[signed][entries]
             told = np.where(np.array([text is None for text in texts])[codes], -1, codes)
         values = frequencies.entries.codes[column][entries]
         codes = np.stack(
             [frequencies.entry_codes(column)[entries] for column in range(len(frequencies.columns))], axis=1
         )
-        return cls(entries, values, told, signatures, block_of[entries], walk, codes.astype(np.int32))
+        return cls(entries, values, told, value_sets, block_of[entries], walk, codes.astype(np.int32))
 
 
-def _read_signature(text: str, code_of: dict[str, int]) -> Signature | None:
-    """Return the signature that the ledger wrote as a JSON list of values; None if one of them has no row."""
+def _read_value_set(text: str, code_of: dict[str, int]) -> ValueSet | None:
+    """Return the value set that the ledger wrote as a JSON list of values; None if one of them has no row."""
     values = json.loads(text)
     return tuple(sorted(code_of[value] for value in values)) if all(value in code_of for value in values) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """The rows of one block that share groups: people who were released before by signature, and new people."""
+    """The rows of one block that share groups: people who were released before by value set, and new people."""
 
     people: People
     block: int
-    told: dict[Signature, IntArray]
-    """The rows of each signature, a line for each value, all lines of the same length."""
+    told: dict[ValueSet, IntArray]
+    """The rows of each value set, a line for each value, all lines of the same length."""
     free: list[IntArray]
     """The new people of each value, in the order of the walk."""
 
     @classmethod
     def of(cls, people: People, block: int, m: int, lost: Counter[str]) -> Pools:
-        """Balance the signatures of a block with new people; count those who are lost by the reason."""
+        """Balance the value sets of a block with new people; count those who are lost by the reason."""
         rows = np.flatnonzero(people.blocks == block)
         free = _Free.of(people, rows)
-        by_signature: dict[Signature, IntArray] = {}
+        by_value_set: dict[ValueSet, IntArray] = {}
         for number in np.unique(people.told[rows]).tolist():
             own = rows[people.told[rows] == number]
-            signature = people.signatures[number] if number >= 0 else ()
-            if signature is None:
+            value_set = people.value_sets[number] if number >= 0 else ()
+            if value_set is None:
                 lost["were released with values of which there are too few now"] += len(own)
-            elif signature:
-                by_signature[signature] = own
-        told: dict[Signature, IntArray] = {}
-        for signature, own in sorted(by_signature.items(), key=lambda item: (-len(item[1]), item[0])):
-            bucket, left_out = _balance_bucket(people, signature, own, m, free)
+            elif value_set:
+                by_value_set[value_set] = own
+        told: dict[ValueSet, IntArray] = {}
+        for value_set, own in sorted(by_value_set.items(), key=lambda item: (-len(item[1]), item[0])):
+            bucket, left_out = _balance_bucket(people, value_set, own, m, free)
             lost.update(left_out)
             if bucket.size:
-                told[signature] = bucket
+                told[value_set] = bucket
         return cls(people, block, told, _up_to_the_limit(free.rows, m, lost))
 
     def without(self, is_placed: BoolArray, m: int, lost: Counter[str]) -> Pools:
         """Return what balanced groups have left of these rows; new people of a value too frequent are lost."""
         told = {
-            signature: np.stack([line[~is_placed[line]] for line in lines]) for signature, lines in self.told.items()
+            value_set: np.stack([line[~is_placed[line]] for line in lines]) for value_set, lines in self.told.items()
         }
         free = [rows[~is_placed[rows]] for rows in self.free]
         return replace(self, told=told, free=_up_to_the_limit(free, m, lost))
 
-    def buckets(self, m: int) -> dict[Signature, IntArray]:
-        """Return the rows of each signature, a line for each value; new people get one."""
-        found = {signature: [lines] for signature, lines in self.told.items() if lines.size}
-        for signature, bucket in _dealt(self.free, m):
-            found.setdefault(signature, []).append(bucket)
-        return {signature: np.concatenate(lines, axis=1) for signature, lines in found.items()}
+    def buckets(self, m: int) -> dict[ValueSet, IntArray]:
+        """Return the rows of each value set, a line for each value; new people get one."""
+        found = {value_set: [lines] for value_set, lines in self.told.items() if lines.size}
+        for value_set, bucket in _dealt(self.free, m):
+            found.setdefault(value_set, []).append(bucket)
+        return {value_set: np.concatenate(lines, axis=1) for value_set, lines in found.items()}
 
 
 def _up_to_the_limit(rows: list[IntArray], m: int, lost: Counter[str]) -> list[IntArray]:
@@ -150,20 +150,20 @@ class _Free:
 
 
 def _balance_bucket(
-    people: People, signature: Signature, own: IntArray, m: int, free: _Free
+    people: People, value_set: ValueSet, own: IntArray, m: int, free: _Free
 ) -> tuple[IntArray, dict[str, int]]:
-    """Return as many rows of each value of a signature as can be, and count those that are left out by the reason."""
-    is_apt = np.isin(people.values[own], signature)
+    """Return as many rows of each value of a value set as can be, and count those that are left out by the reason."""
+    is_apt = np.isin(people.values[own], value_set)
     reasons = {"have other values now than when they were released": int((~is_apt).sum())}
     own = own[is_apt]
     own = own[np.argsort(people.walk[own], kind="stable")]
-    known = [own[people.values[own] == value] for value in signature]
+    known = [own[people.values[own] == value] for value in value_set]
     counts = np.array([len(rows) for rows in known])
-    each = int(min(counts.max(initial=0), (counts + free.counts[list(signature)]).min()))
-    if len(signature) < m:
+    each = int(min(counts.max(initial=0), (counts + free.counts[list(value_set)]).min()))
+    if len(value_set) < m:
         return own[:0].reshape(0, 0), reasons | {f"were released in groups of fewer than {m} values": len(own)}
     lines = []
-    for value, rows in zip(signature, known, strict=True):
+    for value, rows in zip(value_set, known, strict=True):
         if len(rows) < each:
             more = free.take_rows(value, each - len(rows), people.walk[own])
             lines.append(np.concatenate([rows, more]))
@@ -191,15 +191,15 @@ def _spread(available: int, number: int) -> IntArray:
     return chosen
 
 
-def _dealt(rows: list[IntArray], m: int) -> list[tuple[Signature, IntArray]]:
+def _dealt(rows: list[IntArray], m: int) -> list[tuple[ValueSet, IntArray]]:
     """Return buckets of new people, of which no value may have more than one in ``m``.
 
     The rows of a value go to its buckets in turn, so that each bucket has rows from everywhere.
     """
     numbers = _numbers(np.array([len(own) for own in rows], np.int64), m)
-    lines: dict[Signature, list[IntArray]] = {signature: [] for signature in numbers}
+    lines: dict[ValueSet, list[IntArray]] = {value_set: [] for value_set in numbers}
     for value, own in enumerate(rows):
-        holders = [signature for signature in numbers if value in signature]
+        holders = [value_set for value_set in numbers if value in value_set]
         if not holders:
             continue
         when = np.concatenate([(np.arange(numbers[holder]) + 0.5) / numbers[holder] for holder in holders])
@@ -207,17 +207,17 @@ def _dealt(rows: list[IntArray], m: int) -> list[tuple[Signature, IntArray]]:
         turns = whose[np.argsort(when, kind="stable")]
         for number, holder in enumerate(holders):
             lines[holder].append(own[turns == number])
-    return [(signature, np.stack(own)) for signature, own in lines.items()]
+    return [(value_set, np.stack(own)) for value_set, own in lines.items()]
 
 
-def _numbers(counts: IntArray, m: int) -> dict[Signature, int]:
+def _numbers(counts: IntArray, m: int) -> dict[ValueSet, int]:
     """Return how many rows of each of its values the buckets of new people get.
 
     The ``m`` most frequent values form a bucket, of so many rows each that no other value then has more than one in
     ``m`` of what is left. Few rows are left in the end; they are dealt one by one, as Anatomy does.
     """
     left = counts.copy()
-    numbers: Counter[Signature] = Counter()
+    numbers: Counter[ValueSet] = Counter()
     while True:
         order = np.lexsort((np.arange(len(left)), -left))
         following = int(left[order[m]]) if len(order) > m else 0

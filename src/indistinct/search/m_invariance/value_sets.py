@@ -1,6 +1,6 @@
-"""Buckets of rows with the same signature: how they become groups, and how groups stay apart from each other.
+"""Buckets of rows with the same value set: how they become groups, and how groups stay apart from each other.
 
-A signature is a set of sensitive values. A bucket has equally many rows of each value of its signature, and so has
+A value set is a set of sensitive values. A bucket has equally many rows of each value of its value set, and so has
 every group that is made of it.
 """
 
@@ -86,11 +86,11 @@ def _costs_of_cuts(space: Space, low: IntArray, high: IntArray) -> FloatArray:
 
 @dataclass(slots=True)
 class Placing:
-    """Groups that must be told apart: in one table those of different signatures may not carry the same labels.
+    """Groups that must be told apart: in one table those of different value sets may not carry the same labels.
 
     ``entries``    the entry of each row
     ``group_of``   the group of each row
-    ``signatures`` the number of each group's signature; groups of one signature may be joined
+    ``value_sets`` the number of each group's value set; groups of one value set may be joined
     ``names``      what groups are known by; None if they have numbers, as in a release of two tables
     ``taken``      (groups, columns) labels that other groups have
     """
@@ -99,7 +99,7 @@ class Placing:
     space: Space
     entries: IntArray
     group_of: IntArray
-    signatures: IntArray
+    value_sets: IntArray
     names: Names | None
     taken: IntArray
 
@@ -107,13 +107,13 @@ class Placing:
         """Return the group of each row, SUPPRESSED where there is no place.
 
         Of groups with the same labels the largest stays. The others, and those that fail another model, are joined
-        with one of their signature, the cheapest that gives free labels and satisfies every model.
+        with one of their value set, the cheapest that gives free labels and satisfies every model.
         """
         names = self.names
-        if names is not None:  # the same labels and the same signature: one group
-            self._renumber(distinct(names.numbers(names.labels(*self._span())), self.signatures)[1])
+        if names is not None:  # the same labels and the same value set: one group
+            self._renumber(distinct(names.numbers(names.labels(*self._span())), self.value_sets)[1])
         low, high = self._span()
-        number = len(self.signatures)
+        number = len(self.value_sets)
         labels = np.arange(number) if names is None else names.numbers(names.labels(low, high))
         sizes = np.bincount(self.group_of, minlength=number)
         costs = self.space.run_costs(low, high)
@@ -129,7 +129,7 @@ class Placing:
         for group in np.flatnonzero(~is_placed).tolist():
             if is_placed[group] or goes_to[group] != group:
                 continue  # another one that had no place was joined with it
-            others = np.flatnonzero((self.signatures == self.signatures[group]) & (goes_to == np.arange(number)))
+            others = np.flatnonzero((self.value_sets == self.value_sets[group]) & (goes_to == np.arange(number)))
             others = others[others != group]
             joined_low, joined_high = np.minimum(low[others], low[group]), np.maximum(high[others], high[group])
             joined_costs = self.space.run_costs(joined_low, joined_high)
@@ -160,17 +160,17 @@ class Placing:
 
     def _renumber(self, home_of: IntArray) -> None:
         """Let each group be part of the one with this number."""
-        signatures = np.zeros(int(home_of.max(initial=-1)) + 1, np.int64)
-        signatures[home_of] = self.signatures
-        self.group_of, self.signatures = home_of[self.group_of], signatures
+        value_sets = np.zeros(int(home_of.max(initial=-1)) + 1, np.int64)
+        value_sets[home_of] = self.value_sets
+        self.group_of, self.value_sets = home_of[self.group_of], value_sets
 
     def _span(self) -> tuple[IntArray, IntArray]:
-        return span(self.space, self.entries, self.group_of, len(self.signatures))
+        return span(self.space, self.entries, self.group_of, len(self.value_sets))
 
     def _rows_of_groups(self) -> list[IntArray]:
         """Return the entries of each group's rows."""
         order = np.argsort(self.group_of, kind="stable")
-        ends = np.searchsorted(self.group_of[order], np.arange(1, len(self.signatures)))
+        ends = np.searchsorted(self.group_of[order], np.arange(1, len(self.value_sets)))
         return np.split(self.entries[order], ends)
 
     def _is_safe(self, entries: IntArray) -> bool:

@@ -1,8 +1,9 @@
 """Boxes of labels that hold at least k rows and could not be narrower over their own points.
 
 Points are the distinct tuples of a space, ``counts`` their rows. ``labels[column, level, value]`` is the label of a
-value at a level (the first value that it covers), ``costs`` what it costs a row. A box is one label in every column;
-``members[starts[box] : starts[box + 1]]`` are the points in it.
+value at a level (the first value that it covers), ``costs`` what it costs a row. A label vector is one label in every
+column;
+``members[starts[label_vector] : starts[label_vector + 1]]`` are the points in it.
 """
 
 from __future__ import annotations
@@ -16,42 +17,41 @@ from indistinct.kernel import kernel
 
 
 @kernel
-def closed_boxes(
+def closed_groups(
     points: Any, counts: IntArray, labels: Any, costs: FloatArray, k: int, most: int
 ) -> tuple[Any, IntArray, FloatArray, bool]:
-    """List every box of at least k rows whose labels are the lowest over its own points, each once.
+    """List every label vector of at least k rows whose labels are the lowest over its own points, each once.
 
-    From the box of all points one column at a time is narrowed to a label one step below; then all labels become the
-    lowest over what is left. A box is kept only where that leaves the columns before the narrowed one as they were,
-    and columns are narrowed in ascending order, so it is found in one way only.
+    From the label vector of all points one column at a time is narrowed to a label one step below; then all labels
+    become the lowest over what is left. A label vector is kept only where that leaves the columns before the narrowed
+    one as they were, and columns are narrowed in ascending order, so it is found in one way only.
 
     Source: the prefix-preserving closure extension of Uno, Kiyomi and Arimura 2004 (LCM).
 
-    IN   points   (points, columns) int32
-    IN   labels   (columns, levels, values) int32; costs alike, float64
-    IN   most     the number of members at which to give up
-    OUT  members  (members,) int32, starts (boxes + 1,) int64, box_costs (boxes,) float64, and whether this is all
+    IN   points   (points, columns) int32 IN   labels   (columns, levels, values) int32; costs alike, float64 IN   most
+    the number of members at which to give up OUT  members  (members,) int32, starts (label vectors + 1,) int64,
+    box_costs (label vectors,) float64, and whether this is all
     """
     number, columns = points.shape
     members = np.empty(max(1024, 2 * number), np.int32)
     starts = np.zeros(1024, np.int64)
     levels = np.zeros((1024, columns), np.int8)
     narrowed = np.zeros(1024, np.int64)
-    box_costs = np.zeros(1024)
+    group_costs = np.zeros(1024)
     for member in range(number):
         members[member] = member
     starts[1] = number
-    box_costs[0] = _lowest_labels(points, members[:number], labels, costs, levels[0])
-    boxes, box = 1, 0
+    group_costs[0] = _lowest_labels(points, members[:number], labels, costs, levels[0])
+    label_vectors, label_vector = 1, 0
     rows = np.zeros(labels.shape[2], np.int64)
     touched = np.empty(labels.shape[2], np.int64)
-    while box < boxes:
-        for column in range(narrowed[box], columns):
-            if levels[box, column] == 0:
+    while label_vector < label_vectors:
+        for column in range(narrowed[label_vector], columns):
+            if levels[label_vector, column] == 0:
                 continue
-            below = labels[column, levels[box, column] - 1]
+            below = labels[column, levels[label_vector, column] - 1]
             seen = 0
-            for place in range(starts[box], starts[box + 1]):
+            for place in range(starts[label_vector], starts[label_vector + 1]):
                 label = below[points[members[place], column]]
                 if rows[label] == 0:
                     touched[seen] = label
@@ -62,31 +62,38 @@ def closed_boxes(
                 rows[label] = 0
                 if not is_large:
                     continue
-                end = starts[boxes]
-                if end + starts[box + 1] - starts[box] > len(members):
+                end = starts[label_vectors]
+                if end + starts[label_vector + 1] - starts[label_vector] > len(members):
                     if len(members) >= most:
-                        return members, starts[: boxes + 1].copy(), box_costs[:boxes].copy(), False
+                        return members, starts[: label_vectors + 1].copy(), group_costs[:label_vectors].copy(), False
                     members = double(members)
-                if boxes + 2 > len(starts):
+                if label_vectors + 2 > len(starts):
                     starts = double(starts)
                     levels = double_rows(levels)
                     narrowed = double(narrowed)
-                    box_costs = double(box_costs)
-                for place in range(starts[box], starts[box + 1]):
+                    group_costs = double(group_costs)
+                for place in range(starts[label_vector], starts[label_vector + 1]):
                     if below[points[members[place], column]] == label:
                         members[end] = members[place]
                         end += 1
-                cost = _lowest_labels(points, members[starts[boxes] : end], labels, costs, levels[boxes])
+                cost = _lowest_labels(
+                    points, members[starts[label_vectors] : end], labels, costs, levels[label_vectors]
+                )
                 is_first = True
                 for before in range(column):
-                    is_first &= levels[boxes, before] == levels[box, before]
+                    is_first &= levels[label_vectors, before] == levels[label_vector, before]
                 if is_first:
-                    box_costs[boxes] = cost
-                    narrowed[boxes] = column
-                    boxes += 1
-                    starts[boxes] = end
-        box += 1
-    return members[: starts[boxes]].copy(), starts[: boxes + 1].copy(), box_costs[:boxes].copy(), True
+                    group_costs[label_vectors] = cost
+                    narrowed[label_vectors] = column
+                    label_vectors += 1
+                    starts[label_vectors] = end
+        label_vector += 1
+    return (
+        members[: starts[label_vectors]].copy(),
+        starts[: label_vectors + 1].copy(),
+        group_costs[:label_vectors].copy(),
+        True,
+    )
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Charging rows for what their groups cost at the least: charges rise together, and groups of k rows stop them."""
+"""Dual ascent rows for what their groups cost at the least: prices rise together, and groups of k rows stop them."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Cells(NamedTuple):
 
 
 class Rising(NamedTuple):
-    """The charges of all points while they rise.
+    """The prices of all points while they rise.
 
-    ``duals``    (points,) float64: the charge of a row of each point, infinite while it rises
+    ``duals``    (points,) float64: the price of a row of each point, infinite while it rises
     ``limits``   (points,) float64: how far it may rise, as far as is known
     ``rising``   (points,) int64: the points that rise
-    ``stopped``  (points,) int64: the others, in ascending order of their charges
+    ``stopped``  (points,) int64: the others, in ascending order of their prices
     ``counters`` (3,) int64: RISING, STOPPED, VISITS
     """
 
@@ -100,11 +100,11 @@ class Work(NamedTuple):
 
 
 def rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: int) -> int:
-    """Let charges rise past some nodes, cheapest first, until so many points were looked at; give the nodes passed.
+    """Let prices rise past some nodes, cheapest first, until so many points were looked at; give the nodes passed.
 
-    A cell with k rows or more is looked at when charges have risen to what it costs at the least. Its k rows that are
-    charged most may be charged k times its cost: rising rows share equally what the stopped ones leave of it. Where
-    only so many of k rows may have a value, those are meant that are charged most of all that may share a group.
+    A cell with k rows or more is looked at when prices have risen to what it costs at the least. Its k rows that are
+    priced most may be priced k times its cost: rising rows share equally what the stopped ones leave of it. Where
+    only so many of k rows may have a value, those are meant that are priced most of all that may share a group.
 
     IN      tables  (nodes, parts) int64: where the table of each part starts, for each node
     IN      least   (nodes,) float64: what cells that first appear at the node cost at the least, ascending
@@ -215,7 +215,7 @@ def find(key: Any, slots: Any, cell_keys: Any) -> int:
 
 @kernel
 def stop(level: float, state: Rising, spare: Any) -> None:
-    """Stop the points whose limits charges have reached."""
+    """Stop the points whose limits prices have reached."""
     duals, limits, rising, stopped, counters = state
     start, kept = counters[STOPPED], 0
     for place in range(counters[RISING]):

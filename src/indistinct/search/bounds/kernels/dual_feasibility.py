@@ -1,8 +1,8 @@
-"""How far charges of rows may be raised or must be lowered, and which rows the tightest cells weigh on.
+"""How far prices of rows may be raised or must be lowered, and which rows the tightest cells weigh on.
 
-Points, cells and tables are those of ``charging``. A cell of k rows or more may charge the k of them that are charged
-most, together, k times what a row of it costs. Where only so many of k rows may have a value, it may charge those that
-are charged most of all that may share a group.
+Points, cells and tables are those of ``dual_ascent``. A cell of k rows or more may price the k of them that are priced
+most, together, k times what a row of it costs. Where only so many of k rows may have a value, it may price those that
+are priced most of all that may share a group.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ CELLS, VISITS = range(2)
 """Counters of tight cells: how many there are, and the points that were looked at to find them."""
 
 
-class Charges(NamedTuple):
-    """What each point is charged.
+class DualPrices(NamedTuple):
+    """What each point is priced.
 
-    ``values``   (points,) float64: the charge of a row
-    ``order``    (points,) int64: the points, those that are charged most first
-    ``factors``  (points,) float64: by what the charge may be multiplied, as far as is known
-    ``growth``   (1,) float64: by what no charge is multiplied more
+    ``values``   (points,) float64: the price of a row
+    ``order``    (points,) int64: the points, those that are priced most first
+    ``factors``  (points,) float64: by what the price may be multiplied, as far as is known
+    ``growth``   (1,) float64: by what no price is multiplied more
     """
 
     values: Any
@@ -34,7 +34,7 @@ class Charges(NamedTuple):
 
 
 class Tight(NamedTuple):
-    """Cells that are charged nearly what they cost, or more.
+    """Cells that are priced nearly what they cost, or more.
 
     ``costs``     (most,) float64: what a row of each cell costs
     ``starts``    (most + 1,) int64: where its points start among ``members``, int32
@@ -54,7 +54,7 @@ class Work(NamedTuple):
     ``spent``  what values have paid
     ``taken``, ``cell_keys``, ``idle``: the slot and the key of a cell, and its members that do not pay
     ``last``, ``before``: the last point that came to a cell, and the one that came to the cell of a point before it
-    ``rows``, ``cell_costs``, ``paid``, ``ends``  float64: the rows that pay, its cost, what is paid, and the charge at
+    ``rows``, ``cell_costs``, ``paid``, ``ends``  float64: the rows that pay, its cost, what is paid, and the price at
     which it is done with
     ``members``  (points, 3 k) int32, ``listed`` their number
     """
@@ -83,21 +83,21 @@ class Work(NamedTuple):
 
 
 @kernel
-def limit(tables: Any, least: Any, cells: Cells, charges: Charges, tight: Tight, k: int, work: Work) -> None:
-    """Lower the factors of points so far that no cell of some nodes is charged more than it costs.
+def limit(tables: Any, least: Any, cells: Cells, prices: DualPrices, tight: Tight, k: int, work: Work) -> None:
+    """Lower the factors of points so far that no cell of some nodes is priced more than it costs.
 
-    Whatever charges become, if none rises by more than its factor, nor by more than the growth, no cell of these nodes
-    is charged too much. Points come to their cells from the highest charge down. A cell is done with as soon as the
-    points to come, even at the growth times their charges, cannot bring it to what it costs; or, once it has k rows,
+    Whatever prices become, if none rises by more than its factor, nor by more than the growth, no cell of these nodes
+    is priced too much. Points come to their cells from the highest price down. A cell is done with as soon as the
+    points to come, even at the growth times their prices, cannot bring it to what it costs; or, once it has k rows,
     cannot outweigh those at their own factor.
 
-    IN      tables   (nodes, parts) int64, least (nodes,) float64: as in ``charging.rise``
-    IN OUT  charges  the factors; IN OUT  tight, as far as it has room
+    IN      tables   (nodes, parts) int64, least (nodes,) float64: as in ``dual_ascent.rise``
+    IN OUT  prices  the factors; IN OUT  tight, as far as it has room
     """
     codes, keys, costs, counts, alike, most_alike = cells
-    values, order, factors, _ = charges
+    values, order, factors, _ = prices
     slots, spent, taken, cell_keys, idle, last, before, listed, rows, cell_costs, paid, ends, members = work
-    growth, parts, points = charges.growth[0], len(codes), len(counts)
+    growth, parts, points = prices.growth[0], len(codes), len(counts)
     for node in range(len(least)):
         groups, place, stop, look = 0, 0, np.inf, 64
         while place < points and (values[order[place]] * growth > least[node] or values[order[place]] > stop):
@@ -176,9 +176,9 @@ class Weights(NamedTuple):
     """What tight cells allow, and what they weigh on.
 
     ``factors``   (points,) float64, infinite where no cell limits a point
-    ``weights``   (points,) float64: what the others would gain for each part of a point's charge that it gives up
+    ``weights``   (points,) float64: what the others would gain for each part of a point's price that it gives up
     ``limiting``  (points,) int64: the cell that limits a point most, or NOWHERE
-    ``sums``, ``borne``  (cells,) float64: what k rows are charged, and the weight of a cell
+    ``sums``, ``borne``  (cells,) float64: what k rows are priced, and the weight of a cell
     ``spent``     (values,) float64: the rows of each value that pay
     """
 
@@ -198,12 +198,12 @@ class Weights(NamedTuple):
 
 @kernel
 def weigh(tight: Tight, cells: Cells, values: Any, k: int, found: Weights) -> None:
-    """Find the factors that tight cells allow, and how much their points would gain if one were charged less.
+    """Find the factors that tight cells allow, and how much their points would gain if one were priced less.
 
-    Each point puts the weight of its charge on the cell that limits it most. A cell passes that on to the k rows that
-    are charged most in it, whose charges limit it.
+    Each point puts the weight of its price on the cell that limits it most. A cell passes that on to the k rows that
+    are priced most in it, whose prices limit it.
 
-    IN OUT  tight  the points of each cell are put in the order of their charges
+    IN OUT  tight  the points of each cell are put in the order of their prices
     IN OUT  found  as ``Weights.of`` gives it
     """
     costs, starts, members, counters = tight
@@ -232,10 +232,10 @@ def weigh(tight: Tight, cells: Cells, values: Any, k: int, found: Weights) -> No
 
 @kernel
 def pass_on(cell: int, weight: float, tight: Tight, cells: Cells, values: Any, k: int, found: Weights) -> float:
-    """Return what k rows of a cell are charged that may share a group; with a weight, put it on each of them."""
+    """Return what k rows of a cell are priced that may share a group; with a weight, put it on each of them."""
     alike, most, spent = cells.values, cells.most, found.spent
     start, end = tight.starts[cell], tight.starts[cell + 1]
-    left, charged = float(k), 0.0
+    left, priced = float(k), 0.0
     for place in range(start, end):
         point = tight.members[place]
         paying = min(left, float(cells.counts[point]))
@@ -243,10 +243,10 @@ def pass_on(cell: int, weight: float, tight: Tight, cells: Cells, values: Any, k
             paying = min(paying, most[alike[point]] - spent[alike[point]])
             spent[alike[point]] += paying
         left -= paying
-        charged += paying * values[point]
+        priced += paying * values[point]
         if weight >= 0.0:
             found.weights[point] += paying * weight
     if len(most) > 0:
         for place in range(start, end):
             spent[alike[tight.members[place]]] = 0.0
-    return charged
+    return priced

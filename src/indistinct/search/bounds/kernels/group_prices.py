@@ -1,6 +1,6 @@
-"""Charging groups to their points: duals of the exact partition, and what groups cost beyond what they are charged.
+"""Dual ascent groups to their points: duals of the exact partition, and what groups cost beyond what they are priced.
 
-Points and boxes are those of ``closed_boxes``.
+Points and label vectors are those of ``closed_groups``.
 """
 
 from __future__ import annotations
@@ -18,30 +18,31 @@ NEARLY = 1e-12
 
 
 @kernel
-def rising_duals(members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, k: int) -> FloatArray:
-    """Return each point a charge such that no group of k rows in a box is charged more than it costs.
+def rising_duals(members: Any, starts: IntArray, group_costs: FloatArray, counts: IntArray, k: int) -> FloatArray:
+    """Return each point a price such that no group of k rows in a label vector is priced more than it costs.
 
-    All charges rise together; where a box is charged to the full, those of its points stop. Boxes wait in a heap for
-    the level at which that happens, which only rises while points stop below it, so it is settled when its turn comes.
+    All prices rise together; where a label vector is priced to the full, those of its points stop. Boxes wait in a heap
+    for the level at which that happens, which only rises while points stop below it, so it is settled when its turn
+    comes.
 
-    IN   box_costs  (boxes,) float64: the cost per row
+    IN   group_costs  (label vectors,) float64: the cost per row
     OUT  duals      (points,) float64
     """
     duals = np.full(len(counts), np.inf)
-    order = order_of(box_costs)
+    order = order_of(group_costs)
     top = np.empty(k)
     levels, waiting = np.empty(len(order)), np.empty(len(order), np.int64)
     following, number = 0, 0
     while following < len(order) or number > 0:
-        if number == 0 or (following < len(order) and box_costs[order[following]] <= levels[0]):
-            box = order[following]
-            level = box_costs[box]
+        if number == 0 or (following < len(order) and group_costs[order[following]] <= levels[0]):
+            label_vector = order[following]
+            level = group_costs[label_vector]
             following += 1
         else:
-            level, box = levels[0], waiting[0]
+            level, label_vector = levels[0], waiting[0]
             drop_first(levels, waiting, number)
             number -= 1
-        group = members[starts[box] : starts[box + 1]]
+        group = members[starts[label_vector] : starts[label_vector + 1]]
         rising = 0
         for point in group:
             if duals[point] == np.inf:
@@ -50,9 +51,9 @@ def rising_duals(members: Any, starts: IntArray, box_costs: FloatArray, counts: 
             continue
         full = level
         if rising < k:
-            full = (k * box_costs[box] - _largest_sum(group, duals, counts, k - rising, top)) / rising
+            full = (k * group_costs[label_vector] - _largest_sum(group, duals, counts, k - rising, top)) / rising
         if full > level + NEARLY:
-            push(full, box, levels, waiting, number)
+            push(full, label_vector, levels, waiting, number)
             number += 1
             continue
         for point in group:
@@ -63,7 +64,7 @@ def rising_duals(members: Any, starts: IntArray, box_costs: FloatArray, counts: 
 
 @kernel
 def _largest_sum(group: Any, duals: FloatArray, counts: IntArray, number: int, top: FloatArray) -> float:
-    """Sum the charges of the rows with the largest ones, so many, among the points that have stopped."""
+    """Sum the prices of the rows with the largest ones, so many, among the points that have stopped."""
     filled = 0
     for point in group:
         if duals[point] == np.inf:
@@ -95,70 +96,78 @@ def insert(top: FloatArray, filled: int, room: int, value: float, times: int) ->
 
 @kernel
 def reduced_costs(
-    members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
+    members: Any, starts: IntArray, group_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> FloatArray:
-    """Return for each box the least of what a group of k to 2k - 1 of its rows costs beyond the charges of its rows.
+    """Return for each label vector the least of what a group of k to 2k - 1 of its rows costs beyond the prices of its
+    rows.
 
     IN   duals    (points,) float64
-    OUT  reduced  (boxes,) float64
+    OUT  reduced  (label vectors,) float64
     """
-    reduced = np.empty(len(box_costs))
+    reduced = np.empty(len(group_costs))
     room = 2 * k - 1
     top = np.empty(room)
-    for box in range(len(box_costs)):
+    for label_vector in range(len(group_costs)):
         filled = 0
-        cost = box_costs[box]
-        for place in range(starts[box], starts[box + 1]):
+        cost = group_costs[label_vector]
+        for place in range(starts[label_vector], starts[label_vector + 1]):
             point = members[place]
-            charge = duals[point]
-            # beyond k rows only those count that are charged more than they cost
-            if filled < k or charge > cost or charge > top[k - 1]:
-                filled = insert(top, filled, room, charge, counts[point])
+            price = duals[point]
+            # beyond k rows only those count that are priced more than they cost
+            if filled < k or price > cost or price > top[k - 1]:
+                filled = insert(top, filled, room, price, counts[point])
         total = 0.0
         for place in range(filled):
             if place >= k and top[place] <= cost:
                 break
             total += cost - top[place]
-        reduced[box] = total
+        reduced[label_vector] = total
     return reduced
 
 
 @kernel
 def feasible_duals(members: Any, starts: IntArray, reduced: FloatArray, duals: FloatArray, k: int) -> FloatArray:
-    """Lower charges just so far that no group is charged more than it costs.
+    """Lower prices just so far that no group is priced more than it costs.
 
-    Where a group of some box is charged too much, every point of the box gives up a k-th of the worst excess in it:
-    a group has at least k rows.
+    Where a group of some label vector is priced too much, every point of the label vector gives up a k-th of the worst
+    excess in it: a group has at least k rows.
 
-    IN   reduced  (boxes,) float64, from ``reduced_costs`` of these duals
+    IN   reduced  (label vectors,) float64, from ``reduced_costs`` of these duals
     OUT  duals    (points,) float64
     """
     excess = np.zeros(len(duals))
-    for box in range(len(reduced)):
-        if reduced[box] < 0:
-            for place in range(starts[box], starts[box + 1]):
-                excess[members[place]] = max(excess[members[place]], -reduced[box])
+    for label_vector in range(len(reduced)):
+        if reduced[label_vector] < 0:
+            for place in range(starts[label_vector], starts[label_vector + 1]):
+                excess[members[place]] = max(excess[members[place]], -reduced[label_vector])
     return duals - excess / k
 
 
 @kernel
 def best_groups(
-    boxes: IntArray, members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
+    label_vectors: IntArray,
+    members: Any,
+    starts: IntArray,
+    group_costs: FloatArray,
+    counts: IntArray,
+    duals: FloatArray,
+    k: int,
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return the groups of least reduced cost in some boxes, leaving out those whose points all have one already.
+    """Return the groups of least reduced cost in some label vectors, leaving out those whose points all have one
+    already.
 
-    IN   boxes   int64, best first
-    OUT  chosen  the boxes that were taken; group_starts (groups + 1,); group_points and group_rows, one entry a point
+    IN   label_vectors   int64, best first OUT  chosen  the label vectors that were taken; group_starts (groups + 1,);
+    group_points and group_rows, one entry a point
     """
     room = 2 * k - 1
     is_served = np.zeros(len(duals), np.bool_)
-    chosen = np.empty(len(boxes), np.int64)
-    group_starts = np.zeros(len(boxes) + 1, np.int64)
-    group_points = np.empty(len(boxes) * min(room, len(duals)), np.int64)
+    chosen = np.empty(len(label_vectors), np.int64)
+    group_starts = np.zeros(len(label_vectors) + 1, np.int64)
+    group_points = np.empty(len(label_vectors) * min(room, len(duals)), np.int64)
     group_rows = np.empty(len(group_points), np.int64)
     groups = 0
-    for box in boxes:
-        group = members[starts[box] : starts[box + 1]]
+    for label_vector in label_vectors:
+        group = members[starts[label_vector] : starts[label_vector + 1]]
         end = group_starts[groups]
         rows = 0
         is_needed = False
@@ -168,7 +177,7 @@ def best_groups(
         for place in order_of(falling):
             point = group[place]
             taken = min(counts[point], room - rows)
-            if duals[point] <= box_costs[box]:
+            if duals[point] <= group_costs[label_vector]:
                 taken = min(taken, k - rows)
             if taken <= 0:
                 break
@@ -180,7 +189,7 @@ def best_groups(
         if is_needed:
             for place in range(group_starts[groups], end):
                 is_served[group_points[place]] = True
-            chosen[groups] = box
+            chosen[groups] = label_vector
             groups += 1
             group_starts[groups] = end
     end = group_starts[groups]
@@ -189,20 +198,20 @@ def best_groups(
 
 @kernel
 def member_costs(
-    members: Any, starts: IntArray, box_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
+    members: Any, starts: IntArray, group_costs: FloatArray, counts: IntArray, duals: FloatArray, k: int
 ) -> FloatArray:
-    """Return for each member of each box the least reduced cost of a group there that has a row of it.
+    """Return for each member of each label vector the least reduced cost of a group there that has a row of it.
 
     IN   duals  (points,) float64, feasible
     OUT  least  (members,) float64
     """
     least = np.empty(len(members))
     top = np.empty(k)
-    for box in range(len(box_costs)):
+    for label_vector in range(len(group_costs)):
         filled = 0
-        for place in range(starts[box], starts[box + 1]):
+        for place in range(starts[label_vector], starts[label_vector + 1]):
             filled = insert(top, filled, k, duals[members[place]], counts[members[place]])
-        reduced = k * box_costs[box] - top[:k].sum()
-        for place in range(starts[box], starts[box + 1]):
+        reduced = k * group_costs[label_vector] - top[:k].sum()
+        for place in range(starts[label_vector], starts[label_vector + 1]):
             least[place] = reduced + max(0.0, top[k - 1] - duals[members[place]])
     return least

@@ -1,11 +1,12 @@
-"""Branch and bound over boxes of the generalization lattice: the best node for a measure, and how good it can be.
+"""Branch and bound over intervals of the generalization lattice: the best node for a measure, and how good it can be.
 
-A box is all nodes between a lower and an upper one. Going up, the rows to suppress never increase (Samarati 2001,
+An interval is all nodes between a lower and an upper one. Going up, the rows to suppress never increase (Samarati 2001,
 Theorem 5.2), what generalization costs never falls, and what suppression adds never rises. So the upper node's count
-tells whether any node of the box can pass, and the two together bound the loss of all its nodes. The box of least bound
-is split in two until none is left that could hold a better node. The least bound also says at any time how far the best
-node found can still be from the optimum. Where that takes long, descents look for good nodes beside it; and where there
-are very many nodes, boxes are bounded better: by probing, or for models that cannot be probed by blocks of columns.
+tells whether any node of the interval can pass, and the two together bound the loss of all its nodes. The interval of
+least bound is split in two until none is left that could hold a better node. The least bound also says at any time how
+far the best node found can still be from the optimum. Where that takes long, descents look for good nodes beside it;
+and where there are very many nodes, intervals are bounded better: by probing, or for models that cannot be probed by
+blocks of columns.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from indistinct.search.full_domain.best_node.counters import (
 )
 from indistinct.search.full_domain.best_node.descent import Descent, Slope
 from indistinct.search.full_domain.best_node.incumbent import DIGITS, FAILED, Descents, Incumbent, Key, Seen
-from indistinct.search.full_domain.best_node.intervals import Box, Half, Heap, Swept
+from indistinct.search.full_domain.best_node.intervals import Half, Heap, Interval, Swept
 from indistinct.search.full_domain.best_node.set_counter import SetCounter
 from indistinct.search.full_domain.best_node.sweeping import Sweep, pays
 from indistinct.search.full_domain.best_node.value_counter import ValueCounter
@@ -58,7 +59,8 @@ LONG_LIST = 100_000
 MOST_THREADS = 4
 EARLY_SECONDS, LATE_SECONDS = 0.05, 2.0
 MANY_NODES = 10_000_000
-"""From so many nodes on boxes are probed, or bounded by blocks of columns; and descents help without a time limit."""
+"""From so many nodes on intervals are probed, or bounded by blocks of columns; and descents help without a time
+limit."""
 NEGLIGIBLE = 1e-9
 """What rounding adds to a loss at most."""
 MOST_BLOCK_NODES, FEWEST_BLOCK_NODES = 20_000, 300
@@ -142,16 +144,16 @@ class BranchAndBound:
                 if probing.serves(self.task, self.measure):
                     return self._probe(probing.Probing, descents)
             self._make_blocks(descents)
-            self._push(heap, self._box(self.frequencies.start, top, None), 0.0)
-            while boxes := self._take(heap):
+            self._push(heap, self._interval(self.frequencies.start, top, None), 0.0)
+            while intervals := self._take(heap):
                 self.watch.report("search", incumbent.checks, None)
                 if self.watch.time_is_up():
                     if incumbent.best is None:
                         raise InterruptedSearchError("the time limit passed before any solution was found")
-                    return self._answer(self._key(boxes[0], 0.0)[0], descents)
+                    return self._answer(self._key(intervals[0], 0.0)[0], descents)
                 descents.start_if_due()
-                works = [(thread, box, *self._nearest(box)) for thread, box in enumerate(boxes)]
-                # a single box is not worth a thread
+                works = [(thread, interval, *self._nearest(interval)) for thread, interval in enumerate(intervals)]
+                # a single interval is not worth a thread
                 halves = list(pool.map(self._lower_half, works)) if len(works) > 1 else [self._lower_half(works[0])]
                 for half in halves:
                     if half is not None:
@@ -169,7 +171,7 @@ class BranchAndBound:
         return nodes, best[0], min(bound, best[0])
 
     def _probe(self, make: Any, descents: Descents) -> tuple[list[Node], float, float]:
-        """Search by probing boxes, which bounds them better where there are very many nodes."""
+        """Search by probing intervals, which bounds them better where there are very many nodes."""
         assert isinstance(self.measure, CellMeasure)  # no others are served
         search = make(self.task, self.measure, self.incumbent, min(os.cpu_count() or 1, MOST_THREADS))
 
@@ -196,7 +198,8 @@ class BranchAndBound:
         return math.prod(self._numbers_of_levels()) >= MANY_NODES
 
     def _make_blocks(self, descents: Descents) -> None:
-        """Make blocks of columns, which bound boxes better, where the search will be long and there is time for it."""
+        """Make blocks of columns, which bound intervals better, where the search will be long and there is time for
+        it."""
         measure, limit = self.measure, self.watch.time_limit
         if not (isinstance(measure, CellMeasure) and self.least_kept and self._is_large() and serves(self.ruling_out)):
             return
@@ -260,55 +263,55 @@ class BranchAndBound:
         room = best[0] - self._cost(node) + NEGLIGIBLE
         return self.budget if kept * self.budget <= room else max(-1, math.floor(room / kept))
 
-    def _take(self, heap: Heap) -> list[Box]:
-        """Take the boxes of least bound, one for each counter; none if nothing better can be left."""
-        boxes: list[Box] = []
-        while heap and len(boxes) < len(self.counters) and not self.incumbent.is_worse(heap[0][0]):
-            box = heapq.heappop(heap)[1]
-            if box.low != box.high:
-                boxes.append(box)
-        return boxes
+    def _take(self, heap: Heap) -> list[Interval]:
+        """Take the intervals of least bound, one for each counter; none if nothing better can be left."""
+        intervals: list[Interval] = []
+        while heap and len(intervals) < len(self.counters) and not self.incumbent.is_worse(heap[0][0]):
+            interval = heapq.heappop(heap)[1]
+            if interval.low != interval.high:
+                intervals.append(interval)
+        return intervals
 
-    def _lower_half(self, work: tuple[int, Box, Source, Any]) -> Half | Swept | None:
-        """Count the upper node of a box's lower half, or sweep the box; None if its lower node rules it out.
+    def _lower_half(self, work: tuple[int, Interval, Source, Any]) -> Half | Swept | None:
+        """Count the upper node of an interval's lower half, or sweep the interval; None if its lower node rules it out.
 
         Threads run this: it changes nothing but the counter's own memory, and what is known of the best node.
         """
-        thread, box, source, trail = work
+        thread, interval, source, trail = work
         counter = self.counters[thread]
-        if self._pays_to_reduce(source, box.low):
-            source, trail = counter.reduce_source(box.low, source), (box.low, trail)
+        if self._pays_to_reduce(source, interval.low):
+            source, trail = counter.reduce_source(interval.low, source), (interval.low, trail)
         above = self.measure.bound_above(source, self.frequencies) if self.bounds_above else 0.0
-        if self.incumbent.is_worse(self._key(box, above)):
+        if self.incumbent.is_worse(self._key(interval, above)):
             return None
-        if self.sweeps and self.sweeps[thread].fits(len(source.sizes)) and self._pays_to_sweep(box):
-            return self._sweep(thread, box, source, above)
-        column, level = self._split(box)
-        node = with_level(box.high, column, level)
+        if self.sweeps and self.sweeps[thread].fits(len(source.sizes)) and self._pays_to_sweep(interval):
+            return self._sweep(thread, interval, source, above)
+        column, level = self._split(interval)
+        node = with_level(interval.high, column, level)
         # what descents have counted is known of the policy itself
         seen = self.incumbent.recall(node) if self.judges is None else None
         if seen is None:
-            seen = self._see_least(thread, node, source, self._useful_rows(box.low))
+            seen = self._see_least(thread, node, source, self._useful_rows(interval.low))
         is_possible = seen.suppressed_rows <= self.budget
         judged = self._judge(thread, node, source) if self.judges is not None and is_possible else seen
-        return Half(box, with_level(box.low, column, level + 1), above, seen, judged, source, trail)
+        return Half(interval, with_level(interval.low, column, level + 1), above, seen, judged, source, trail)
 
-    def _pays_to_sweep(self, box: Box) -> bool:
-        nodes = math.prod([high - low + 1 for low, high in zip(box.low, box.high, strict=True)])
+    def _pays_to_sweep(self, interval: Interval) -> bool:
+        nodes = math.prod([high - low + 1 for low, high in zip(interval.low, interval.high, strict=True)])
         return pays(nodes, self.halves, self.ruled_out_halves, self.sweeps[0].gain)
 
-    def _sweep(self, thread: int, box: Box, source: Source, above: float) -> Swept:
-        """Judge all nodes of a box that can be better than the best one found, until the time is up."""
+    def _sweep(self, thread: int, interval: Interval, source: Source, above: float) -> Swept:
+        """Judge all nodes of an interval that can be better than the best one found, until the time is up."""
         sweep, incumbent = self.sweeps[thread], self.incumbent
 
         def useful_rows(node: Node) -> int:
-            rest = Box(node, box.high, box.suppression_loss, box.suppressed_rows, None)
+            rest = Interval(node, interval.high, interval.suppression_loss, interval.suppressed_rows, None)
             return -1 if incumbent.is_worse(self._key(rest, above)) else self._useful_rows(node)
 
         with np.errstate(over="ignore"):  # hashing wraps around
-            for groups, most in sweep.walk(box.low, box.high, source, useful_rows):
+            for groups, most in sweep.walk(interval.low, interval.high, source, useful_rows):
                 if self.watch.time_is_up():
-                    return Swept(box)
+                    return Swept(interval)
                 if groups.unsafe_rows > most:
                     incumbent.consider(Seen(groups.node, FAILED, FAILED, self.budget + 1))
                 else:
@@ -316,65 +319,71 @@ class BranchAndBound:
         return Swept(None)
 
     def _put_back(self, heap: Heap, half: Half | Swept) -> None:
-        """Queue both halves of a box, and keep the source that was made for it."""
+        """Queue both halves of an interval, and keep the source that was made for it."""
         if isinstance(half, Swept):
             if half.left is not None:
                 self._push(heap, half.left, 0.0)
             return
         self.halves += 1
         self.ruled_out_halves += half.lower_top.suppressed_rows > self.budget
-        box = half.box
-        if half.source.node == box.low and box.low not in self.sources and half.source is not self.counter.base:
+        interval = half.interval
+        if (
+            half.source.node == interval.low
+            and interval.low not in self.sources
+            and half.source is not self.counter.base
+        ):
             self._keep(half.source)
         self.incumbent.consider(half.judged)
-        upper = Box(half.upper_bottom, box.high, box.suppression_loss, box.suppressed_rows, half.trail)
+        upper = Interval(
+            half.upper_bottom, interval.high, interval.suppression_loss, interval.suppressed_rows, half.trail
+        )
         self._push(heap, upper, half.above)
         if half.lower_top.suppressed_rows <= self.budget:
-            self._push(heap, self._box(box.low, half.lower_top, half.trail), half.above)
+            self._push(heap, self._interval(interval.low, half.lower_top, half.trail), half.above)
 
-    def _box(self, low: Node, high: Seen, trail: Any) -> Box:
-        return Box(low, high.node, high.suppression_loss, high.suppressed_rows, trail)
+    def _interval(self, low: Node, high: Seen, trail: Any) -> Interval:
+        return Interval(low, high.node, high.suppression_loss, high.suppressed_rows, trail)
 
-    def _key(self, box: Box, above: float) -> Key:
-        """Return what no node of a box can be better than: loss, suppressed rows, steps, place in the order."""
+    def _key(self, interval: Interval, above: float) -> Key:
+        """Return what no node of an interval can be better than: loss, suppressed rows, steps, place in the order."""
         by_rows = 0.0
         if self.least_kept is not None:
-            kept = sum([numbers[level] for numbers, level in zip(self.least_kept, box.low, strict=True)])
-            by_rows = kept * box.suppressed_rows  # what is suppressed below would have kept more than at the top
-        bound = round(self._cost(box.low) + above + max(box.suppression_loss, by_rows), DIGITS)
+            kept = sum([numbers[level] for numbers, level in zip(self.least_kept, interval.low, strict=True)])
+            by_rows = kept * interval.suppressed_rows  # what is suppressed below would have kept more than at the top
+        bound = round(self._cost(interval.low) + above + max(interval.suppression_loss, by_rows), DIGITS)
         if self.blocks is not None:
-            bound = max(bound, self.blocks.least_loss(box.low, box.high, box.suppressed_rows))
-        return bound, box.suppressed_rows, sum(box.low), box.low
+            bound = max(bound, self.blocks.least_loss(interval.low, interval.high, interval.suppressed_rows))
+        return bound, interval.suppressed_rows, sum(interval.low), interval.low
 
-    def _push(self, heap: Heap, box: Box, above: float) -> None:
-        key = self._key(box, above)
+    def _push(self, heap: Heap, interval: Interval, above: float) -> None:
+        key = self._key(interval, above)
         if not self.incumbent.is_worse(key):
-            heapq.heappush(heap, (key, box))
+            heapq.heappush(heap, (key, interval))
 
     def _cost(self, node: Node) -> float:
         """What the levels of a node cost by themselves."""
         return sum([losses[level] for losses, level in zip(self.level_losses, node, strict=True)])
 
-    def _split(self, box: Box) -> tuple[int, int]:
-        """Return the column whose levels cost most between the box's ends, and the level that halves that best."""
+    def _split(self, interval: Interval) -> tuple[int, int]:
+        """Return the column whose levels cost most between the interval's ends, and the level that halves that best."""
         spans = [
             (losses[high] - losses[low], high - low)
-            for losses, low, high in zip(self.split_by, box.low, box.high, strict=True)
+            for losses, low, high in zip(self.split_by, interval.low, interval.high, strict=True)
         ]
         column = max((column for column in range(len(spans)) if spans[column][1]), key=lambda column: spans[column])
-        losses, low, high = self.split_by[column], box.low[column], box.high[column]
+        losses, low, high = self.split_by[column], interval.low[column], interval.high[column]
         middle = (losses[low] + losses[high]) / 2
         return column, min(range(low, high), key=lambda level: abs((losses[level] + losses[level + 1]) / 2 - middle))
 
-    def _nearest(self, box: Box) -> tuple[Source, Any]:
-        """Return the shortest source at hand for the nodes of a box, and the trail that leads to it."""
-        trail = box.trail
+    def _nearest(self, interval: Interval) -> tuple[Source, Any]:
+        """Return the shortest source at hand for the nodes of an interval, and the trail that leads to it."""
+        trail = interval.trail
         while trail is not None and trail[0] not in self.sources:
             trail = trail[1]
         return (self.counter.base if trail is None else self.sources[trail[0]]), trail
 
     def _keep(self, source: Source) -> None:
-        """Keep a source for the boxes above it; the oldest go first."""
+        """Keep a source for the intervals above it; the oldest go first."""
         self.sources[source.node] = source
         self.cached_tuples += len(source.sizes)
         while self.cached_tuples > CACHED_TUPLES and len(self.sources) > 1:

@@ -2,8 +2,8 @@
 
 A row that stands among too few by some columns alone stands among no more by all columns. So the rows that the columns
 of a block alone would have suppressed are among those that a node suppresses, and the block's cells lose no less than
-by these. Over blocks that share no column such losses add up to a bound for all nodes of a box. Blocks are small enough
-for each of their nodes to be counted once.
+by these. Over blocks that share no column such losses add up to a bound for all nodes of an interval. Blocks are small
+enough for each of their nodes to be counted once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Block:
     """What one row more that is suppressed loses besides, at the least."""
 
     def least_loss(self, low: Node, high: Node, suppressed_rows: int) -> float:
-        """Return what they lose at the least at any node of a box in which at least so many rows are suppressed."""
+        """Return what they lose at the least at any node of an interval in which at least so many rows are
+        suppressed."""
         part = tuple(
             [slice(low[c] - start, high[c] - start + 1) for c, start in zip(self.columns, self.start, strict=True)]
         )
@@ -61,7 +62,7 @@ class ColumnBlocks:
         self.others = [(column, own) for column, own in enumerate(level_losses) if column not in within]
 
     def least_loss(self, low: Node, high: Node, suppressed_rows: int) -> float:
-        """Return a loss that no node of a box gets below in which at least so many rows are suppressed.
+        """Return a loss that no node of an interval gets below in which at least so many rows are suppressed.
 
         It is infinite if none of the nodes passes.
         """

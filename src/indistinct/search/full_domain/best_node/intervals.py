@@ -1,4 +1,4 @@
-"""Boxes of the lattice: what a search has still to look at, and what became of a box that it took."""
+"""Intervals of the lattice: what a search has still to look at, and what became of an interval that it took."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from indistinct.search.full_domain.best_node.incumbent import Key, Seen
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class Interval:
     """All nodes from ``low`` to ``high``, which passes; and where shorter sources for its nodes may be found."""
 
     low: Node
@@ -24,9 +24,10 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """A box that was split: the bottom of its upper half, the counted top of its lower half, and the source used."""
+    """An interval that was split: the bottom of its upper half, the counted top of its lower half, and the source
+    used."""
 
-    box: Box
+    interval: Interval
     upper_bottom: Node
     above: float
     lower_top: Seen
@@ -38,9 +39,10 @@ class Half:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """A box all of whose nodes were judged that could be better, unless the time was up: then it is what is left."""
+    """An interval all of whose nodes were judged that could be better, unless the time was up: then it is what is
+    left."""
 
-    left: Box | None
+    left: Interval | None
 
 
-Heap = list[tuple[Key, Box]]
+Heap = list[tuple[Key, Interval]]

@@ -1,9 +1,10 @@
 """Probing: branch and bound for lattices of very many nodes, with bounds from one column lowered at a time.
 
-A box is all nodes between a lower and an upper one. A node with a column at some level lies below the upper node with
-that one column lowered. So it suppresses at least the rows that are suppressed there, and the cells of the column keep
-no more than there; and it suppresses no fewer rows than any one of its columns does. Together this bounds what all
-cells keep. The box of least bound is split where columns keep most, until none is left that could hold a better node.
+An interval is all nodes between a lower and an upper one. A node with a column at some level lies below the upper node
+with that one column lowered. So it suppresses at least the rows that are suppressed there, and the cells of the column
+keep no more than there; and it suppresses no fewer rows than any one of its columns does. Together this bounds what all
+cells keep. The interval of least bound is split where columns keep most, until none is left that could hold a better
+node.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from indistinct.quality import NonUniformEntropy
 from indistinct.quality.measures import CellMeasure, Retained
 from indistinct.search.full_domain.best_node.counters import TupleCounter, Tuples, possible_groups
 from indistinct.search.full_domain.best_node.incumbent import Incumbent, Key, Seen
-from indistinct.search.full_domain.best_node.kernels import interval_probes as box_probes
+from indistinct.search.full_domain.best_node.kernels import interval_probes as interval_probes
 from indistinct.search.task import Task, with_level
 
 ROUNDING = 1e-11
@@ -36,13 +37,13 @@ MOST_CELLS = 200_000_000
 SHORT_LIST, SPARSE = 256, 16
 """Lists this short are not worth shortening, nor are those with so many label combinations for each tuple."""
 MOST_KNOWN = 8_000_000
-"""Columns and levels of queued boxes together of which is kept what is known: 17 bytes each."""
+"""Columns and levels of queued intervals together of which is kept what is known: 17 bytes each."""
 SLIGHT = 1e-3
-"""What counts in place of nothing, so that boxes are split in which nothing is lost."""
+"""What counts in place of nothing, so that intervals are split in which nothing is lost."""
 
 
 def serves(task: Task, measure: object) -> bool:
-    """Return whether boxes can be probed: k-anonymity of rows on one quasi-identifier, by a measure of cells."""
+    """Return whether intervals can be probed: k-anonymity of rows on one quasi-identifier, by a measure of cells."""
     frequencies = task.frequencies
     return (
         isinstance(measure, CellMeasure)
@@ -54,7 +55,7 @@ def serves(task: Task, measure: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ProbedBox:
+class ProbedInterval:
     """All nodes from ``low`` to ``high``, and what is known of them by column and level."""
 
     low: Node
@@ -62,7 +63,7 @@ class ProbedBox:
     gone: int
     """Rows that all its nodes suppress."""
     known: Any
-    """A ``box_probes.Known``; None where it is to be found out anew, because very many boxes are queued."""
+    """A ``interval_probes.Known``; None where it is to be found out anew, because very many intervals are queued."""
     trail: Any
     """The nodes below at which shorter lists were made, as nested pairs, nearest first."""
     picks: Node | None = None
@@ -76,21 +77,22 @@ class ShorterList:
     """One tuple for each group at a node, as counters and as probes take them."""
 
     tuples: Tuples
-    coded: box_probes.Tuples
+    coded: interval_probes.Tuples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probed:
-    """A box that was probed, what its nodes lose at the least, the list used, and its upper node if it was counted."""
+    """An interval that was probed, what its nodes lose at the least, the list used, and its upper node if it was
+    counted."""
 
-    box: ProbedBox
+    interval: ProbedInterval
     bound: float
     source: ShorterList
     seen: Seen | None
 
 
 class Probing:
-    """One search for the best node by probing boxes; it tells the incumbent what it finds."""
+    """One search for the best node by probing intervals; it tells the incumbent what it finds."""
 
     def __init__(self, task: Task, measure: CellMeasure, incumbent: Incumbent, threads: int) -> None:
         self.frequencies = task.frequencies
@@ -108,160 +110,169 @@ class Probing:
         self.works = [_work(len(base.sizes), len(self.frequencies.columns)) for _ in range(threads)]
         self.lists: OrderedDict[Node, ShorterList] = OrderedDict()
         self.cached_cells = 0
-        self.heap: list[tuple[Key, int, ProbedBox]] = []
+        self.heap: list[tuple[Key, int, ProbedInterval]] = []
         self.pushed = 0
         self._taken: list[float] = []
-        """The bounds of the boxes that were taken last."""
+        """The bounds of the intervals that were taken last."""
 
     def run(self, may_go_on: Callable[[], bool]) -> float:
-        """Probe boxes until the best node is known, or while this may go on; give the bound that is left."""
+        """Probe intervals until the best node is known, or while this may go on; give the bound that is left."""
         known = _nothing_suppressed(self.labels, self.frequencies)
-        self._push(ProbedBox(self.frequencies.start, self.frequencies.heights, 0, known, None), 0.0)
+        self._push(ProbedInterval(self.frequencies.start, self.frequencies.heights, 0, known, None), 0.0)
         with ThreadPoolExecutor(len(self.works)) as pool:
-            while boxes := self._take():
+            while intervals := self._take():
                 if not may_go_on():
                     return max(0.0, self._bound_left() - ROUNDING)
-                works = [(thread, box, *self._nearest(box)) for thread, box in enumerate(boxes)]
+                works = [(thread, interval, *self._nearest(interval)) for thread, interval in enumerate(intervals)]
                 probed = list(pool.map(self._probe, works)) if len(works) > 1 else [self._probe(works[0])]
                 for one in probed:
                     if one is not None:
                         self._put_back(one)
         return math.inf
 
-    def _take(self) -> list[ProbedBox]:
-        """Take the boxes of least bound, one for each thread; none if nothing better can be left."""
-        boxes: list[ProbedBox] = []
+    def _take(self) -> list[ProbedInterval]:
+        """Take the intervals of least bound, one for each thread; none if nothing better can be left."""
+        intervals: list[ProbedInterval] = []
         self._taken = []
-        while self.heap and len(boxes) < len(self.works):
-            key, _, box = heapq.heappop(self.heap)
-            if not self.incumbent.is_worse(self._key(box, key[0])):  # the best node may be another one by now
-                boxes.append(box)
+        while self.heap and len(intervals) < len(self.works):
+            key, _, interval = heapq.heappop(self.heap)
+            if not self.incumbent.is_worse(self._key(interval, key[0])):  # the best node may be another one by now
+                intervals.append(interval)
                 self._taken.append(key[0])
-        return boxes
+        return intervals
 
     def _bound_left(self) -> float:
-        """Return the least bound of the boxes that were just taken and those that are queued."""
+        """Return the least bound of the intervals that were just taken and those that are queued."""
         queued = [self.heap[0][0][0]] if self.heap else []
         return min(self._taken + queued)
 
-    def _probe(self, work: tuple[int, ProbedBox, ShorterList, Any]) -> Probed | None:
-        """Find out what the nodes of a box keep at most; None if that is too little.
+    def _probe(self, work: tuple[int, ProbedInterval, ShorterList, Any]) -> Probed | None:
+        """Find out what the nodes of an interval keep at most; None if that is too little.
 
-        Threads run this: it changes nothing but the arrays of the thread and the box.
+        Threads run this: it changes nothing but the arrays of the thread and the interval.
         """
-        thread, box, source, trail = work
+        thread, interval, source, trail = work
         scratch = self.works[thread]
-        if box.known is None:
-            box = replace(box, known=_nothing_suppressed(self.labels, self.frequencies))
-        if box.picks is None and self._pays_to_shorten(source, box.low):
-            shorter: Any = self.counters[thread].reduce_source(box.low, source.tuples)
-            source, trail = ShorterList(shorter, self._codes_of(shorter)), (box.low, trail)
-        limits = (self.k, self.budget, box.gone, self._enough())
-        ends = np.array([box.low, box.high], np.int64)
+        if interval.known is None:
+            interval = replace(interval, known=_nothing_suppressed(self.labels, self.frequencies))
+        if interval.picks is None and self._pays_to_shorten(source, interval.low):
+            shorter: Any = self.counters[thread].reduce_source(interval.low, source.tuples)
+            source, trail = ShorterList(shorter, self._codes_of(shorter)), (interval.low, trail)
+        limits = (self.k, self.budget, interval.gone, self._enough())
+        ends = np.array([interval.low, interval.high], np.int64)
         with np.errstate(over="ignore"):  # hashing wraps around
-            state, kept, _, gone = box_probes.probe(source.coded, self.labels, ends, limits, box.known, scratch)
-        if state == box_probes.WORSE:
+            state, kept, _, gone = interval_probes.probe(
+                source.coded, self.labels, ends, limits, interval.known, scratch
+            )
+        if state == interval_probes.WORSE:
             return None
         picks, seen = tuple(scratch.picks.tolist()), None
-        low = self._passing_low(box)
-        probed = ProbedBox(low, box.high, int(gone), box.known, trail, picks, True)
-        if not box.is_high_seen and self._may_be_best(box) and self.incumbent.recall(box.high) is None:
-            seen = self.incumbent.see(self.counters[thread].outcome(box.high, source.tuples))
+        low = self._passing_low(interval)
+        probed = ProbedInterval(low, interval.high, int(gone), interval.known, trail, picks, True)
+        if not interval.is_high_seen and self._may_be_best(interval) and self.incumbent.recall(interval.high) is None:
+            seen = self.incumbent.see(self.counters[thread].outcome(interval.high, source.tuples))
         return Probed(probed, 1.0 - kept / self.whole, source, seen)
 
     def _put_back(self, probed: Probed) -> None:
-        """Split a box and queue both halves, or queue it as it is if others are more promising now."""
-        box, bound = probed.box, probed.bound
-        if box.trail is not None and probed.source.tuples.node == box.trail[0]:
+        """Split an interval and queue both halves, or queue it as it is if others are more promising now."""
+        interval, bound = probed.interval, probed.bound
+        if interval.trail is not None and probed.source.tuples.node == interval.trail[0]:
             self._keep(probed.source)
         if probed.seen is not None:
             self.incumbent.consider(probed.seen)
-        key = self._key(box, bound)
-        if self.incumbent.is_worse(key) or box.low == box.high:
+        key = self._key(interval, bound)
+        if self.incumbent.is_worse(key) or interval.low == interval.high:
             return
         if self.heap and key > self.heap[0][0]:
-            heapq.heappush(self.heap, (key, self._number(), box))
+            heapq.heappush(self.heap, (key, self._number(), interval))
             return
-        column, level = self._split(box)
-        is_probed = box.known.is_probed
+        column, level = self._split(interval)
+        is_probed = interval.known.is_probed
         still = np.zeros_like(is_probed)
         still[column] = is_probed[column]  # these nodes stay the same
-        below = box_probes.Known(box.known.kept.copy(), box.known.gone.copy(), still)
-        self._push(ProbedBox(box.low, with_level(box.high, column, level), box.gone, below, box.trail), bound)
-        low = with_level(box.low, column, level + 1)
-        self._push(ProbedBox(low, box.high, box.gone, box.known, box.trail, is_high_seen=True), bound)
+        below = interval_probes.Known(interval.known.kept.copy(), interval.known.gone.copy(), still)
+        self._push(
+            ProbedInterval(
+                interval.low, with_level(interval.high, column, level), interval.gone, below, interval.trail
+            ),
+            bound,
+        )
+        low = with_level(interval.low, column, level + 1)
+        self._push(
+            ProbedInterval(low, interval.high, interval.gone, interval.known, interval.trail, is_high_seen=True), bound
+        )
 
-    def _push(self, box: ProbedBox, bound: float) -> None:
-        """Queue a box that may hold a better node."""
-        ends = np.array([box.low, box.high], np.int64)
-        picks = np.empty(len(box.low), np.int64)
-        kept, _ = box_probes.most_kept(self.labels, ends, box.known, box.gone, self.budget, picks)
+    def _push(self, interval: ProbedInterval, bound: float) -> None:
+        """Queue an interval that may hold a better node."""
+        ends = np.array([interval.low, interval.high], np.int64)
+        picks = np.empty(len(interval.low), np.int64)
+        kept, _ = interval_probes.most_kept(self.labels, ends, interval.known, interval.gone, self.budget, picks)
         if kept < 0:
             return
-        key = self._key(box, max(bound, 1.0 - kept / self.whole))
+        key = self._key(interval, max(bound, 1.0 - kept / self.whole))
         if not self.incumbent.is_worse(key):
-            is_full = len(self.heap) * box.known.kept.size > MOST_KNOWN
-            queued = replace(box, known=None) if is_full else box
+            is_full = len(self.heap) * interval.known.kept.size > MOST_KNOWN
+            queued = replace(interval, known=None) if is_full else interval
             heapq.heappush(self.heap, (key, self._number(), queued))
 
     def _number(self) -> int:
-        """Return each box a number, so that boxes of the same key are never compared."""
+        """Return each interval a number, so that intervals of the same key are never compared."""
         self.pushed += 1
         return self.pushed
 
-    def _key(self, box: ProbedBox, bound: float) -> Key:
-        """Return what no node of a box can be better than; what differs from the best loss by rounding is equal to
-        it.
+    def _key(self, interval: ProbedInterval, bound: float) -> Key:
+        """Return what no node of an interval can be better than; what differs from the best loss by rounding is equal
+        to it.
         """
         best = self.incumbent.best
         if best is not None and abs(bound - best[0]) <= ROUNDING:
             bound = best[0]
-        return bound, box.gone, sum(box.low), box.low
+        return bound, interval.gone, sum(interval.low), interval.low
 
     def _enough(self) -> float:
         """Return what a node must keep to be of use."""
         best = self.incumbent.best
         return -1.0 if best is None else (1.0 - best[0] - ROUNDING) * self.whole
 
-    def _may_be_best(self, box: ProbedBox) -> bool:
-        """Return whether the upper node of a box may be the best one."""
-        kept = sum(float(own[level]) for own, level in zip(box.known.kept, box.high, strict=True))
+    def _may_be_best(self, interval: ProbedInterval) -> bool:
+        """Return whether the upper node of an interval may be the best one."""
+        kept = sum(float(own[level]) for own, level in zip(interval.known.kept, interval.high, strict=True))
         return kept >= self._enough()
 
-    def _passing_low(self, box: ProbedBox) -> Node:
+    def _passing_low(self, interval: ProbedInterval) -> Node:
         """Return the lowest levels that no probe has ruled out."""
-        low = list(box.low)
-        for column, gone in enumerate(box.known.gone):
-            for level in range(box.high[column], box.low[column] - 1, -1):
+        low = list(interval.low)
+        for column, gone in enumerate(interval.known.gone):
+            for level in range(interval.high[column], interval.low[column] - 1, -1):
                 if gone[level] > self.budget:
                     low[column] = level + 1
                     break
         return tuple(low)
 
-    def _split(self, box: ProbedBox) -> tuple[int, int]:
-        """Return the column and level at which both halves of a box lose most.
+    def _split(self, interval: ProbedInterval) -> tuple[int, int]:
+        """Return the column and level at which both halves of an interval lose most.
 
         The upper half loses what the column keeps more at its pick than above the level. What the lower half loses is
         not known before it is probed, but the more the column's labels tell there, the more groups become small.
         """
-        assert box.picks is not None  # it was probed
+        assert interval.picks is not None  # it was probed
         best = -1.0, 0, 0
-        for column, (low, pick, high) in enumerate(zip(box.low, box.picks, box.high, strict=True)):
-            kept, told = box.known.kept[column].tolist(), self.told[column]
+        for column, (low, pick, high) in enumerate(zip(interval.low, interval.picks, interval.high, strict=True)):
+            kept, told = interval.known.kept[column].tolist(), self.told[column]
             for level in range(min(pick, max(low, high - 1)), high):
                 lost = max(kept[pick] - kept[level + 1], SLIGHT * self.whole)
                 best = max(best, (lost * (told[level] - told[high] + SLIGHT), column, level))
         return best[1], best[2]
 
-    def _nearest(self, box: ProbedBox) -> tuple[ShorterList, Any]:
-        """Return the shortest list at hand for the nodes of a box, and the trail that leads to it."""
-        trail = box.trail
+    def _nearest(self, interval: ProbedInterval) -> tuple[ShorterList, Any]:
+        """Return the shortest list at hand for the nodes of an interval, and the trail that leads to it."""
+        trail = interval.trail
         while trail is not None and trail[0] not in self.lists:
             trail = trail[1]
         return (self.base if trail is None else self.lists[trail[0]]), trail
 
     def _keep(self, source: ShorterList) -> None:
-        """Keep a list for the boxes above it; the oldest go first."""
+        """Keep a list for the intervals above it; the oldest go first."""
         if source.tuples.node in self.lists:
             return
         self.lists[source.tuples.node] = source
@@ -278,17 +289,17 @@ class Probing:
         shrinks = 8 * possible <= possible_groups(self.frequencies, source.tuples.node)
         return 2 * possible <= number or (shrinks and possible <= SPARSE * number)
 
-    def _codes_of(self, tuples: Tuples) -> box_probes.Tuples:
+    def _codes_of(self, tuples: Tuples) -> interval_probes.Tuples:
         """Return the codes of tuples column by column."""
         layout = self.frequencies.base.layout
         codes = np.empty((len(self.frequencies.columns), len(tuples.sizes)), np.int32)
         for column, own in enumerate(codes):
             place = layout.words[column], layout.shifts[column], layout.masks[column]
             own[:] = grouping.unpack(tuples.keys, *(int(number) for number in place))
-        return box_probes.Tuples(codes, tuples.sizes.astype(np.int64))
+        return interval_probes.Tuples(codes, tuples.sizes.astype(np.int64))
 
 
-def labels_of(frequencies: FrequencyList, retained: Retained) -> box_probes.Labels:
+def labels_of(frequencies: FrequencyList, retained: Retained) -> interval_probes.Labels:
     """Lay out the labels of a list from the level up at which it was counted, and what cells keep under them."""
     shape = len(frequencies.columns), max(frequencies.heights, default=0) + 1
     map_at, label_at, numbers = (np.zeros(shape, np.int64) for _ in range(3))
@@ -313,21 +324,21 @@ def labels_of(frequencies: FrequencyList, retained: Retained) -> box_probes.Labe
             least_rows.append(np.cumsum(rows[order]))
             least_sums.append(np.cumsum(rows[order] * values[order]))
     flat = [np.concatenate(part) for part in (maps, kept, least_kept, least_rows, least_sums)]
-    return box_probes.Labels(flat[0], map_at, numbers, flat[1], label_at, *flat[2:])
+    return interval_probes.Labels(flat[0], map_at, numbers, flat[1], label_at, *flat[2:])
 
 
-def _nothing_suppressed(labels: box_probes.Labels, frequencies: FrequencyList) -> box_probes.Known:
+def _nothing_suppressed(labels: interval_probes.Labels, frequencies: FrequencyList) -> interval_probes.Known:
     """Return what columns keep at each level with nothing suppressed: no probe is needed for that."""
     kept = np.zeros(labels.numbers.shape)
     for column, (lowest, height) in enumerate(zip(frequencies.lowest, frequencies.heights, strict=True)):
         for level in range(lowest, height + 1):
             kept[column, level] = labels.least_sums[labels.label_at[column, level] + labels.numbers[column, level] - 1]
-    return box_probes.Known(kept, np.zeros(kept.shape, np.int64), np.zeros(kept.shape, np.bool_))
+    return interval_probes.Known(kept, np.zeros(kept.shape, np.int64), np.zeros(kept.shape, np.bool_))
 
 
-def _work(tuples: int, columns: int) -> box_probes.Work:
-    places = max(2 * box_probes.DENSE * tuples, 16) + box_probes.FEW_PLACES
-    return box_probes.Work(
+def _work(tuples: int, columns: int) -> interval_probes.Work:
+    places = max(2 * interval_probes.DENSE * tuples, 16) + interval_probes.FEW_PLACES
+    return interval_probes.Work(
         groups=np.empty(tuples, np.int32),
         active=np.empty(tuples, np.int32),
         counts=np.empty(tuples, np.int64),

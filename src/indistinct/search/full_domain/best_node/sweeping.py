@@ -1,4 +1,4 @@
-"""Sweep: judges the nodes of a box one after the other, each from the groups one step below it.
+"""Sweep: judges the nodes of an interval one after the other, each from the groups one step below it.
 
 Models that are less than monotone rule few nodes out where many rows may be suppressed. Nearly all are judged then, and
 to judge them in this order takes a fraction of the time: each is one column higher than one whose groups are at hand.
@@ -20,18 +20,19 @@ from indistinct.search.full_domain.best_node.value_counter import ValueCounter
 from indistinct.search.task import with_level
 
 MOST_CELLS = 1 << 23
-"""Cells of a table of groups and values up to which boxes are swept: 32 MB."""
+"""Cells of a table of groups and values up to which intervals are swept: 32 MB."""
 FEWEST_HALVES = 32
-"""Boxes are halved so many times before any is swept: by then a good node is known, and how many are ruled out."""
+"""Intervals are halved so many times before any is swept: by then a good node is known, and how many are ruled out."""
 MOST_NODES = 1024
-"""Nodes of a box that is swept in one go: others are looked at first, which may hold better nodes."""
+"""Nodes of an interval that is swept in one go: others are looked at first, which may hold better nodes."""
 GAIN, GAIN_OF_TABLE = 1.5, 4.0
-"""To halve a box and count a node takes so many times as long as to judge a node on the way; the second where groups
-are compared with the table, and counted anew as it loses rows."""
+"""To halve an interval and count a node takes so many times as long as to judge a node on the way; the second where
+groups are compared with the table, and counted anew as it loses rows."""
 
 
 def pays(nodes: int, halves: int, ruled_out: int, gain: float) -> bool:
-    """Return whether to sweep a box of so many nodes is quicker than to halve it, by how many halves were ruled out.
+    """Return whether to sweep an interval of so many nodes is quicker than to halve it, by how many halves were ruled
+    out.
 
     Where a share p of the lower halves is ruled out, about n to the power of log2(2 - p) of n nodes are counted.
 
@@ -61,7 +62,7 @@ class ValuedGroups:
 
 
 class Sweep:
-    """Walks up from the lowest node of a box, for one counter of one task."""
+    """Walks up from the lowest node of an interval, for one counter of one task."""
 
     def __init__(self, counter: ValueCounter) -> None:
         self.counter = counter
@@ -83,7 +84,7 @@ class Sweep:
     def walk(
         self, low: Node, high: Node, source: Any, useful_rows: Callable[[Node], int]
     ) -> Iterator[tuple[ValuedGroups, int]]:
-        """Return the groups at each node of a box, once, and how many rows it may suppress to be of use.
+        """Return the groups at each node of an interval, once, and how many rows it may suppress to be of use.
 
         Where these are less than none, neither the node nor any above it is.
         """

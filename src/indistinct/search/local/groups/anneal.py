@@ -1,4 +1,4 @@
-"""anneal_groups(): Regroup's groups, bettered for as long as it is allowed.
+"""anneal_groups(): Regroup's groups, improved for as long as it is allowed.
 
 Groups are taken apart and put together anew as before. What costs more is kept, too, with a chance that falls with what
 it costs and with the time that has passed: so the search leaves dead ends. The best groups that were met are given.
@@ -52,7 +52,7 @@ MOST_THREADS, FEWEST_GROUPS = 4, 250
 
 @dataclass(frozen=True, slots=True)
 class Annealing:
-    """How long groups are bettered: so many tries for each parcel, or until most of the time limit has passed."""
+    """How long groups are improved: so many tries for each parcel, or until most of the time limit has passed."""
 
     tries: int
     threads: int = 1
@@ -66,7 +66,7 @@ class Annealing:
         return None if watch.time_limit is None else cls(MOST_TRIES, min(os.cpu_count() or 1, MOST_THREADS))
 
     def run(self, k: int, loose: Loose, groups: Groups, prices: Prices, work: Work, watch: Watch) -> None:
-        """Better the groups in place."""
+        """Improve the groups in place."""
         rows, visits = max(1, int(groups.parcels[:, SIZE].sum())), np.array([0, len(groups.parcels), STEP])
         total = least = parcel_groups.refresh(k, loose.ranks, groups, prices)
         best = _copy(groups)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from indistinct.counting import IntArray, UIntArray
 from indistinct.progress import Watch
 from indistinct.quality.measures import FloatArray
-from indistinct.search.local.groups.kernels import group_costs as box_costs
+from indistinct.search.local.groups.kernels import group_costs as group_costs
 from indistinct.search.local.groups.kernels import near_tuples
 from indistinct.search.local.groups.kernels.group_costs import Prices
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
@@ -30,16 +30,16 @@ SEED = 1
 
 
 def lay_out_prices(space: Space, columns: IntArray) -> tuple[Prices, int]:
-    """Lay the columns' costs out as the kernels take them; also give the words of a box."""
-    lines, parts, at, box = [], [], 0, 0
+    """Lay the columns' costs out as the kernels take them; also give the words of a rank range."""
+    lines, parts, at, rank_range = [], [], 0, 0
     for column in columns.tolist():
         values = int(space.sizes[column])
         kind, numbers = _numbers(space, column, values)
-        lines.append((kind, box, at, values))
+        lines.append((kind, rank_range, at, values))
         parts.append(numbers)
         at += len(numbers)
-        box += 1 + -(-values // 2**box_costs.VALUES_A_WORD) if kind == box_costs.SET else 2
-    return Prices(np.array(lines, np.int64).reshape(-1, 4), np.concatenate(parts)), box
+        rank_range += 1 + -(-values // 2**group_costs.VALUES_A_WORD) if kind == group_costs.SET else 2
+    return Prices(np.array(lines, np.int64).reshape(-1, 4), np.concatenate(parts)), rank_range
 
 
 def _numbers(space: Space, column: int, values: int) -> tuple[int, FloatArray]:
@@ -48,12 +48,12 @@ def _numbers(space: Space, column: int, values: int) -> tuple[int, FloatArray]:
     kind = int(space.kinds[column])
     if kind == SET:
         others = np.arange(values + 1)
-        return box_costs.SET, np.where(others > 0, start + slope * (others + 1), 0.0)
+        return group_costs.SET, np.where(others > 0, start + slope * (others + 1), 0.0)
     if kind == RANGE:
-        return box_costs.RANGE, np.append(space.table[at : at + values] * slope, start + slope)
+        return group_costs.RANGE, np.append(space.table[at : at + values] * slope, start + slope)
     assert kind == RUN
     if at >= 0 and values <= LONGEST_TABLE:
-        return box_costs.TABLE, space.table[at : at + values * values]
+        return group_costs.TABLE, space.table[at : at + values * values]
     alone, steps = _steps(space, column, values)
     rows = [alone, np.append(steps, 0.0)]
     length = 1
@@ -62,7 +62,7 @@ def _numbers(space: Space, column: int, values: int) -> tuple[int, FloatArray]:
         longer[:-length] = np.maximum(longer[:-length], rows[-1][length:])
         rows.append(longer)
         length *= 2
-    return box_costs.STEPS, np.concatenate(rows)
+    return group_costs.STEPS, np.concatenate(rows)
 
 
 def _steps(space: Space, column: int, values: int) -> tuple[FloatArray, FloatArray]:

@@ -19,7 +19,7 @@ from indistinct.progress import Watch
 from indistinct.quality.measures import NCP, CellMeasure, within_unit
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.search.algorithm import Algorithm
-from indistinct.search.local.groups.repair_by_swapping import trade_tuples
+from indistinct.search.local.groups.repair_by_swapping import swap_tuples
 from indistinct.search.local.groups.space import Space
 from indistinct.search.task import Task
 
@@ -251,9 +251,9 @@ PARTNERS = 8
 
 
 def made_safe(task: Task, space: Space, block_of: IntArray, pieces: Pieces, groups: int) -> Pieces:
-    """Let groups that fail a model trade tuples, then merge those that still fail with others, until none fails.
+    """Let groups that fail a model swap tuples, then merge those that still fail with others, until none fails.
 
-    They trade and merge within their block, at little cost. A whole block is safe, so this ends.
+    They swap and merge within their block, at little cost. A whole block is safe, so this ends.
     """
     is_released = pieces.groups != SUPPRESSED
     tuples, rows = pieces.tuples[is_released], pieces.rows[is_released]
@@ -262,7 +262,7 @@ def made_safe(task: Task, space: Space, block_of: IntArray, pieces: Pieces, grou
     if is_safe.all():
         return pieces
     if not task.counts_people:
-        group_of = trade_tuples(task, space, block_of, Pieces(tuples, rows, group_of), is_safe).groups
+        group_of = swap_tuples(task, space, block_of, Pieces(tuples, rows, group_of), is_safe).groups
         is_safe = task.safe_parts(tuples, rows, group_of, groups)
     while int((~is_safe).sum()) > max(0 if task.counts_people else MANY_FAILING, MOST_LOOKS // groups):
         group_of, groups = _pair_failing_groups(space, block_of, tuples, group_of, is_safe)

@@ -1,8 +1,8 @@
-"""Mixing: groups that satisfy models on sensitive values at little cost, from groups that were made without them.
+"""Rebuilding: groups that satisfy models on sensitive values at little cost, from groups that were made without them.
 
 Where few groups of k rows satisfy a model, to merge those that fail loses far more than to choose other rows. So groups
 are taken apart and built anew with rows that bring what a group lacks. What still fails is merged. If Mondrian's groups
-cost less than that, these are taken instead; and either are bettered in the same way, as long as it pays.
+cost less than that, these are taken instead; and either are improved in the same way, as long as it pays.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.search.full_domain.best_node.value_counter import has_rules, rules_by_codes
 from indistinct.search.local.groups.anneal import STEP, TIME, Annealing
-from indistinct.search.local.groups.kernels import mixed_groups
-from indistinct.search.local.groups.kernels.exchanging import Guests
+from indistinct.search.local.groups.kernels import row_groups
+from indistinct.search.local.groups.kernels.exchanging import RowsByKind
 from indistinct.search.local.groups.kernels.group_costs import Prices
-from indistinct.search.local.groups.kernels.mixed_groups import WORK, Mixed, Room, Rules
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
+from indistinct.search.local.groups.kernels.row_groups import WORK, Room, RowGroups, Rules
 from indistinct.search.local.groups.nearness import SEED, Finder, lay_out_prices
 from indistinct.search.local.groups.partition import made_safe, stay_safe
 from indistinct.search.local.groups.space import Space
@@ -40,7 +40,7 @@ NEAR = 16
 """Each tuple knows so many near ones."""
 LARGEST_POOL = 256
 """So many rows are built anew at once."""
-SURCHARGE = 100.0
+PENALTY = 100.0
 """A row of a group that fails costs so many times what a row can cost at most."""
 FEW_PASSES, ENOUGH = 10, 0.002
 """Passes go on as long as so many together gain such a share, or mend such a share of what fails."""
@@ -53,7 +53,7 @@ MOST_WORK = 8_000
 
 
 @dataclass(frozen=True, slots=True)
-class Mixing:
+class RepairByRebuilding:
     """Makes groups safe; how what they lose is measured, and how long it may take."""
 
     measure: CellMeasure
@@ -67,21 +67,21 @@ class Mixing:
         if task.safe_parts(pieces.tuples[stays], pieces.rows[stays], pieces.groups[stays], groups).all():
             return pieces
         cut, _ = Mondrian(strict=False, labels=self.labels).cut(task, replace(self.watch, time_limit=None))  # seconds
-        mixer = Mixer.of(task, space, block_of, self.watch) if has_rules(task) else None
+        repair = GroupRepair.of(task, space, block_of, self.watch) if has_rules(task) else None
         first = self.watch.part(FIRST)
-        found = pieces if mixer is None else mixer.mix(pieces, first, None)
+        found = pieces if repair is None else repair.rebuild_groups(pieces, first, None)
         best = cut
-        if mixer is None or not first.time_is_up():  # else most that fails would have to be merged, which takes long
-            best = self._better(task, self._made_safe(task, space, block_of, found), cut)
-        if mixer is None:
+        if repair is None or not first.time_is_up():  # else most that fails would have to be merged, which takes long
+            best = self._cheaper(task, self._made_safe(task, space, block_of, found), cut)
+        if repair is None:
             return best
-        mixed = self._made_safe(task, space, block_of, mixer.mix(best, self.watch, self.annealing))
-        return self._better(task, best, mixed)
+        mixed = self._made_safe(task, space, block_of, repair.rebuild_groups(best, self.watch, self.annealing))
+        return self._cheaper(task, best, mixed)
 
     def _made_safe(self, task: Task, space: Space, block_of: IntArray, pieces: Pieces) -> Pieces:
         return made_safe(task, space, block_of, pieces, int(pieces.groups.max()) + 1)
 
-    def _better(self, task: Task, one: Pieces, other: Pieces) -> Pieces:
+    def _cheaper(self, task: Task, one: Pieces, other: Pieces) -> Pieces:
         """Return the pieces that lose less once they are released."""
         recodings = [LocalRecoding.of_pieces(task.frequencies, pieces, self.labels) for pieces in (one, other)]
         losses = [self.measure.loss(stay_safe(task, recoding, self.labels)) for recoding in recodings]
@@ -89,7 +89,7 @@ class Mixing:
 
 
 @dataclass(frozen=True, slots=True)
-class Mixer:
+class GroupRepair:
     """The rows of a task one by one, and what the kernel knows of them."""
 
     task: Task
@@ -97,7 +97,7 @@ class Mixer:
     """The entry of each row; those of a tuple stand together, and so do those of an entry."""
     lost: IntArray
     """Entries that are suppressed."""
-    guests: Guests
+    by_kind: RowsByKind
     prices: Prices
     width: int
     rules: Rules
@@ -105,7 +105,7 @@ class Mixer:
     """What a row can cost."""
 
     @classmethod
-    def of(cls, task: Task, space: Space, block_of: IntArray, watch: Watch) -> Mixer:
+    def of(cls, task: Task, space: Space, block_of: IntArray, watch: Watch) -> GroupRepair:
         """Lay out the rows that are released."""
         listed = task.frequencies.entries
         order = np.argsort(listed.tuples, kind="stable")
@@ -119,11 +119,11 @@ class Mixer:
         blocks = block_of[entries[first]]
         near[blocks[near] != blocks[:, None]] = NOBODY
         rules, kinds = _rules(task, entries)
-        guests = Guests(ranks, tuples.ravel().astype(np.int64), kinds, near, np.append(first, len(entries)))
+        by_kind = RowsByKind(ranks, tuples.ravel().astype(np.int64), kinds, near, np.append(first, len(entries)))
         lost = np.flatnonzero(block_of == SUPPRESSED)
-        return cls(task, entries, lost, guests, prices, width, rules, space.whole_row)
+        return cls(task, entries, lost, by_kind, prices, width, rules, space.whole_row)
 
-    def mix(self, pieces: Pieces, watch: Watch, annealing: Annealing | None) -> Pieces:
+    def rebuild_groups(self, pieces: Pieces, watch: Watch, annealing: Annealing | None) -> Pieces:
         """Return groups that cost no more, and of which no more fail; the same pieces give the same groups."""
         groups, k = self._groups(pieces), self.task.largest_k()
         room = _room(k, self.width, self.rules)
@@ -139,7 +139,7 @@ class Mixer:
             np.append(numbers.ravel(), np.full(len(self.lost), SUPPRESSED)),
         )
 
-    def _groups(self, pieces: Pieces) -> Mixed:
+    def _groups(self, pieces: Pieces) -> RowGroups:
         """Return the groups of the rows as the kernel takes them, each in a random order."""
         tuples = self.task.frequencies.entries.tuples
         order = np.lexsort((pieces.tuples, tuples[pieces.tuples]))
@@ -158,25 +158,25 @@ class Mixer:
         sizes, counters = np.zeros(most, np.int64), np.array([most - number, SEED, 0], np.int64)
         sizes[:number] = np.diff(starts)
         free = np.arange(most)[::-1].copy()
-        groups = Mixed(head, follow, group_of, sizes, np.zeros(most), free, counters, np.zeros(most, np.int64))
-        mixed_groups.all_costs(self.guests, groups, self.prices, np.zeros((1, self.width), np.int32))
+        groups = RowGroups(head, follow, group_of, sizes, np.zeros(most), free, counters, np.zeros(most, np.int64))
+        row_groups.all_costs(self.by_kind, groups, self.prices, np.zeros((1, self.width), np.int32))
         is_safe = self.task.safe_parts(self.entries, np.ones(rows, np.int64), group_of, number)
-        groups.costs[:number][~is_safe] += SURCHARGE * self.most
+        groups.costs[:number][~is_safe] += PENALTY * self.most
         return groups
 
 
 @dataclass(slots=True)
 class _State:
-    """Groups while they are bettered."""
+    """Groups while they are improved."""
 
-    mixer: Mixer
-    groups: Mixed
+    repair: GroupRepair
+    groups: RowGroups
     room: Room
     watch: Watch
 
     def descend(self) -> None:
         """Go over the groups as long as it pays; where some fail, until few more are mended."""
-        rows = len(self.mixer.entries)
+        rows = len(self.repair.entries)
         before = self.total()
         number = 0
         while before > 0.0 and self.room.counters[WORK] < MOST_WORK * rows and self._pass(number, 0.0):
@@ -211,15 +211,15 @@ class _State:
 
     def _pass(self, number: int, heat: float) -> bool:
         """Visit some rows in all places; tell whether there is time left."""
-        mixer, rows = self.mixer, len(self.mixer.entries)
-        costs = np.where(self.groups.costs < SURCHARGE * mixer.most, self.groups.costs, 0.0)
-        pace = np.array([REACH * float((self.groups.sizes * costs).sum()) / rows, heat, SURCHARGE * mixer.most])
+        repair, rows = self.repair, len(self.repair.entries)
+        costs = np.where(self.groups.costs < PENALTY * repair.most, self.groups.costs, 0.0)
+        pace = np.array([REACH * float((self.groups.sizes * costs).sum()) / rows, heat, PENALTY * repair.most])
         for start in range(number % STEP, rows, SLICE * STEP):
             self.watch.report("mix", number, None)
             if self.watch.time_is_up():
                 return False
             visits = np.array([start, min(rows, start + SLICE * STEP), STEP])
-            mixed_groups.mix(visits, pace, mixer.guests, self.groups, mixer.prices, mixer.rules, self.room)
+            row_groups.rebuild_groups(visits, pace, repair.by_kind, self.groups, repair.prices, repair.rules, self.room)
         return True
 
 
@@ -261,7 +261,7 @@ def _rules(task: Task, entries: IntArray) -> tuple[Rules, IntArray]:
 
 
 def _room(k: int, width: int, rules: Rules) -> Room:
-    cells, most = len(rules.whole), LARGEST_POOL // k + mixed_groups.MOST_APART + 2
+    cells, most = len(rules.whole), LARGEST_POOL // k + row_groups.MOST_APART + 2
     return Room(
         pool=np.zeros(LARGEST_POOL, np.int64),
         place=np.zeros(LARGEST_POOL, np.int64),
@@ -269,8 +269,8 @@ def _room(k: int, width: int, rules: Rules) -> Room:
         tally=np.zeros((most, cells), np.int64),
         sizes=np.zeros(most, np.int64),
         costs=np.zeros(most),
-        boxes=np.zeros((most, width), np.int32),
-        apart=np.zeros((mixed_groups.MOST_APART, 4), np.int64),
+        rank_ranges=np.zeros((most, width), np.int32),
+        apart=np.zeros((row_groups.MOST_APART, 4), np.int64),
         values=np.zeros(cells + 1, np.int64),
         counts=np.zeros(cells + 1, np.int64),
         span=np.zeros(2, np.int64),

@@ -1,6 +1,7 @@
-"""Box filling: balanced groups under the cheapest labels that have them, and no two groups under the same labels.
+"""Label vector filling: balanced groups under the cheapest labels that have them, and no two groups under the same
+labels.
 
-A *box* is one label of each column. A group is balanced if each of its values has equally many rows.
+A *label vector* is one label of each column. A group is balanced if each of its values has equally many rows.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from indistinct.kernel import kernel
 
 NOBODY = -1
 CARE = 0.5
-"""How far rare values are saved for those rows that will need company later; 0 takes all that a box has."""
+"""How far rare values are saved for those rows that will need company later; 0 takes all that a label vector has."""
 MOST_TRIES = 32
-"""Of a box with many values so many frequencies are tried."""
+"""Of a label vector with many values so many frequencies are tried."""
 
 
 class People(NamedTuple):
@@ -39,7 +40,7 @@ class People(NamedTuple):
 class Ladders(NamedTuple):
     """What each value is called at each level.
 
-    ``keys``   (columns, levels, values) int64: those of a row's labels add up to the key of its box
+    ``keys``   (columns, levels, values) int64: those of a row's labels add up to the key of its label vector
     ``nodes``  (nodes, columns) int64 levels
     """
 
@@ -48,12 +49,12 @@ class Ladders(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """The groups: who is where, and which boxes are taken.
+    """The groups: who is where, and which label vectors are taken.
 
     ``group_of``  (rows,) int64, NOBODY where there is none
     ``often``     (groups,) int64 rows of each value; ``pool``, ``node`` (groups,) int64
     ``has``       (groups, words) uint64: a bit for each value of the group
-    ``slots``     (2, places) int64: keys of boxes and the groups that own them, NOBODY where nobody does
+    ``slots``     (2, places) int64: keys of label vectors and the groups that own them, NOBODY where nobody does
     ``number``    (1,) int64 groups so far
     """
 
@@ -67,10 +68,11 @@ class Filled(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """What a box is looked at with.
+    """What a label vector is looked at with.
 
-    ``left``  rows by pool and value; ``keys`` of their boxes, ``sequence`` of their places by box; ``is_taken``
-    ``runs``  (3, values) int64: value, start and number of the rows of each value in the box
+    ``left``  rows by pool and value; ``keys`` of their label vectors, ``sequence`` of their places by label vector;
+    ``is_taken``
+    ``runs``  (3, values) int64: value, start and number of the rows of each value in the label vector
     """
 
     left: Any
@@ -82,7 +84,7 @@ class Bench(NamedTuple):
 
 @kernel(rows="left")
 def fill(left: Any, first: int, end: int, people: People, ladders: Ladders, filled: Filled) -> int:
-    """Place rows box by box at some of the nodes; return how many are left, which then stand first.
+    """Place rows label vector by label vector at some of the nodes; return how many are left, which then stand first.
 
     IN OUT  left  (rows,) int64, by pool and value
     """
@@ -106,7 +108,7 @@ def fill(left: Any, first: int, end: int, people: People, ladders: Ladders, fill
             stop = start + 1
             while stop < number and keys[sequence[stop]] == keys[sequence[start]]:
                 stop += 1
-            visit_box(start, stop, node, bench, people, filled)
+            visit_label_vector(start, stop, node, bench, people, filled)
             start = stop
         kept = 0
         for place in range(number):
@@ -120,7 +122,7 @@ def fill(left: Any, first: int, end: int, people: People, ladders: Ladders, fill
 
 @kernel
 def key_of(row: int, node: int, codes: Any, keys: Any, nodes: Any) -> int:
-    """Return the key of a row's box at a node."""
+    """Return the key of a row's label vector at a node."""
     key = 0
     for column in range(codes.shape[1]):
         key += keys[column, nodes[node, column], codes[row, column]]
@@ -128,8 +130,9 @@ def key_of(row: int, node: int, codes: Any, keys: Any, nodes: Any) -> int:
 
 
 @kernel
-def visit_box(start: int, end: int, node: int, bench: Bench, people: People, filled: Filled) -> None:
-    """Let the largest balanced group of a box have it; if a group of pool 0 does, let that take further values."""
+def visit_label_vector(start: int, end: int, node: int, bench: Bench, people: People, filled: Filled) -> None:
+    """Let the largest balanced group of a label vector have it; if a group of pool 0 does, let that take further
+    values."""
     key = bench.keys[bench.sequence[start]]
     owner = filled.slots[1, slot_of(key, filled.slots)]
     if owner != NOBODY:
@@ -156,12 +159,12 @@ def visit_box(start: int, end: int, node: int, bench: Bench, people: People, fil
         slot = slot_of(key, filled.slots)
         filled.slots[0, slot], filled.slots[1, slot] = key, group
         for run in range(different):
-            seat(group, run, often, bench, people, filled)
+            place_rows(group, run, often, bench, people, filled)
 
 
 @kernel
 def list_runs(start: int, end: int, bench: Bench, values: Any) -> int:
-    """List where the rows of each value stand in a box; return how many values there are."""
+    """List where the rows of each value stand in a label vector; return how many values there are."""
     number = 0
     for place in range(start, end):
         value = values[bench.left[bench.sequence[place]]]
@@ -247,21 +250,21 @@ def join(group: int, start: int, end: int, bench: Bench, people: People, filled:
             for part in range(3):
                 bench.runs[part, 0], bench.runs[part, run] = bench.runs[part, run], bench.runs[part, 0]
             if keeps_company(1, often, bench.runs, people):
-                seat(group, 0, often, bench, people, filled)
+                place_rows(group, 0, often, bench, people, filled)
             for part in range(3):
                 bench.runs[part, 0], bench.runs[part, run] = bench.runs[part, run], bench.runs[part, 0]
 
 
 @kernel
-def seat(group: int, run: int, often: int, bench: Bench, people: People, filled: Filled) -> None:
+def place_rows(group: int, run: int, often: int, bench: Bench, people: People, filled: Filled) -> None:
     """Let the first rows of a run come to a group."""
     value = bench.runs[0, run]
     filled.has[group, value // 64] |= np.uint64(1) << np.uint64(value % 64)
     for place in range(bench.runs[1, run], bench.runs[1, run] + often):
-        seated = bench.sequence[place]
-        bench.is_taken[seated] = True
-        filled.group_of[bench.left[seated]] = group
-        if people.pools[bench.left[seated]] == 0:
+        placed = bench.sequence[place]
+        bench.is_taken[placed] = True
+        filled.group_of[bench.left[placed]] = group
+        if people.pools[bench.left[placed]] == 0:
             people.used[value] -= 1
 
 

@@ -1,7 +1,7 @@
-"""Probing a box of nodes: what the cells of each column keep at most, by one column that goes down at a time.
+"""Probing an interval of nodes: what the cells of each column keep at most, by one column that goes down at a time.
 
-Of a box, all nodes between a lower and an upper one, those with a column at some level lie below the upper node with
-this one column lowered. The rows that stand among too few there are suppressed at all of them.
+Of an interval, all nodes between a lower and an upper one, those with a column at some level lie below the upper node
+with this one column lowered. The rows that stand among too few there are suppressed at all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FEW_PLACES = 4096
 FINE = 8
 """Small groups are left out as soon as groups have fewer tuples than this on average."""
 OPEN, WORSE = 0, 1
-"""Whether a node of the box may still keep enough."""
+"""Whether a node of the interval may still keep enough."""
 
 
 class Tuples(NamedTuple):
@@ -57,7 +57,7 @@ class Labels(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of the nodes of a box with a column at a level.
+    """What is known of the nodes of an interval with a column at a level.
 
     ``kept``      (columns, levels) float64: what the cells of the column keep there at most
     ``gone``      (columns, levels) int64: the suppressed rows whose cells are not in that
@@ -262,13 +262,14 @@ def _most_in_column(
 def most_kept(
     labels: Labels, ends: IntArray, known: Known, gone: int, most_rows: int, picks: IntArray
 ) -> tuple[float, int]:
-    """Return what all cells keep at most at any node of a box, and how many rows are suppressed there at the least.
+    """Return what all cells keep at most at any node of an interval, and how many rows are suppressed there at the
+    least.
 
     A node suppresses no fewer rows than any of its columns has suppressed by itself. So for each number of rows that
     some column has suppressed, each column keeps what it keeps most at its levels that suppress no more.
 
     IN   ends       (2, columns) int64: the lower and the upper node
-    IN   gone       rows that all nodes of the box suppress; ``most_rows`` that may be suppressed
+    IN   gone       rows that all nodes of the interval suppress; ``most_rows`` that may be suppressed
     OUT  picks      (columns,) int64: the levels at which that is reached
     """
     columns = ends.shape[1]
@@ -308,9 +309,10 @@ def _are_probed(known: Known, picks: IntArray) -> bool:
 def probe(
     tuples: Tuples, labels: Labels, ends: IntArray, limits: Any, known: Known, work: Work
 ) -> tuple[int, float, int, int]:
-    """Lower one column at a time from the upper node of a box, until it is known what its nodes keep at most.
+    """Lower one column at a time from the upper node of an interval, until it is known what its nodes keep at most.
 
-    IN   limits  k, the most rows that may be suppressed, those that all nodes of the box are known to suppress, and
+    IN   limits  k, the most rows that may be suppressed, those that all nodes of the interval are known to suppress,
+    and
                  what must be kept for a node to be of use
     OUT  known   what is found out; levels that suppress too many rows have more than may be
     OUT  work    picks: the levels at which columns keep most together

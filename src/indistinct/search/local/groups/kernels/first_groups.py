@@ -43,18 +43,18 @@ def _gather(k: int, seeds: Any, loose: Loose, groups: Groups, prices: Prices, wo
                   first ones; the last seed that met it; and of one group the candidates, members and bounds
     """
     ranks, parcel_at, near_at, near, _, _, _ = loose
-    boxes, facts, costs, parcels, _, free, counters = groups
+    rank_ranges, facts, costs, parcels, _, free, counters = groups
     columns, numbers = prices
     left, met, candidates, taken, bounds = work
     for seed in seeds:
         if left[seed] == 0:
             continue
         group = free[counters[FREE] - 1]
-        clear(group, boxes, columns)
+        clear(group, rank_ranges, columns)
         met[seed] = seed
         new, cost, rows, number, members = seed, 0.0, 0, 0, 0
         while new != NOBODY:
-            cover(group, new, ranks, boxes, columns)
+            cover(group, new, ranks, rank_ranges, columns)
             taken[members] = new
             members += 1
             parcel = parcel_at[new] + left[new]
@@ -71,7 +71,7 @@ def _gather(k: int, seeds: Any, loose: Loose, groups: Groups, prices: Prices, wo
             place = 0
             while rows < k and place < number:
                 if bounds[place] < least:  # a candidate's cost only rises as the group grows
-                    bounds[place] = cost_with(group, candidates[place], ranks, boxes, columns, numbers)
+                    bounds[place] = cost_with(group, candidates[place], ranks, rank_ranges, columns, numbers)
                     if bounds[place] < least:
                         least, chosen = bounds[place], place
                 place = number if least <= cost else place + 1
@@ -96,7 +96,7 @@ def settle(k: int, loose: Loose, groups: Groups, prices: Prices) -> None:
 
     IN OUT  groups  those that exist have k rows; all parcels together have at least k; ``refresh`` gives the costs
     """
-    boxes, _, costs, parcels, _, free, counters = groups
+    rank_ranges, _, costs, parcels, _, free, counters = groups
     for parcel in range(len(parcels)):
         if parcels[parcel, GROUP] == NOBODY:
             _, cost, group, home = best_place(parcel, k, np.inf, loose, groups, prices)
@@ -115,7 +115,7 @@ def settle(k: int, loose: Loose, groups: Groups, prices: Prices) -> None:
         if rows >= k:
             counters[FREE] -= 1
             last = free[counters[FREE]]
-            clear(last, boxes, prices.columns)
+            clear(last, rank_ranges, prices.columns)
             join_all(start, parcel + 1, last, k, loose.ranks, groups, prices.columns)
             start, rows = parcel + 1, 0
     join_all(start, len(parcels), last, k, loose.ranks, groups, prices.columns)

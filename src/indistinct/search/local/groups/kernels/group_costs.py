@@ -1,4 +1,4 @@
-"""What a row costs in a group: by the box of a group, which says what its cells span in every column."""
+"""What a row costs in a group: by the rank range of a group, which says what its cells span in every column."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from indistinct.kernel import kernel
 TABLE, STEPS, RANGE, SET = range(4)
 """How a column's costs are laid out, see ``Prices``."""
 
-KIND, BOX, NUMBERS, STRIDE = range(4)
-"""A column: its kind, where it stands in a box, where its numbers start, and how far their rows are apart."""
+KIND, RANGE, NUMBERS, STRIDE = range(4)
+"""A column: its kind, where it stands in a rank range, where its numbers start, and how far their rows are apart."""
 
 VALUES_A_WORD = 4
 """A word of a set holds 2**4 values."""
@@ -67,41 +67,46 @@ def pair_cost(one: int, other: int, ranks: Any, columns: Any, numbers: Any) -> f
 
 
 @kernel
-def cost_with(group: int, tuple_: Any, ranks: Any, boxes: Any, columns: Any, numbers: Any) -> float:
+def cost_with(group: int, tuple_: Any, ranks: Any, rank_ranges: Any, columns: Any, numbers: Any) -> float:
     """Return what a row costs in a group once a tuple has joined it."""
     cost = 0.0
     for column in range(columns.shape[0]):
-        value, box = np.int64(ranks[tuple_, column]), columns[column, BOX]
+        value, rank_range = np.int64(ranks[tuple_, column]), columns[column, RANGE]
         if columns[column, KIND] == SET:
-            has_it = (boxes[group, box + 1 + (value >> VALUES_A_WORD)] >> (value & (2**VALUES_A_WORD - 1))) & 1
-            cost += numbers[columns[column, NUMBERS] + boxes[group, box] - has_it]
+            has_it = (
+                rank_ranges[group, rank_range + 1 + (value >> VALUES_A_WORD)] >> (value & (2**VALUES_A_WORD - 1))
+            ) & 1
+            cost += numbers[columns[column, NUMBERS] + rank_ranges[group, rank_range] - has_it]
         else:
-            low, high = min(np.int64(boxes[group, box]), value), max(np.int64(boxes[group, box + 1]), value)
+            low, high = (
+                min(np.int64(rank_ranges[group, rank_range]), value),
+                max(np.int64(rank_ranges[group, rank_range + 1]), value),
+            )
             cost += span_cost(column, low, high, columns, numbers)
     return cost
 
 
 @kernel
-def clear(group: int, boxes: Any, columns: Any) -> None:
-    """Make a box span nothing."""
-    for word in range(boxes.shape[1]):
-        boxes[group, word] = 0
+def clear(group: int, rank_ranges: Any, columns: Any) -> None:
+    """Make a rank range span nothing."""
+    for word in range(rank_ranges.shape[1]):
+        rank_ranges[group, word] = 0
     for column in range(columns.shape[0]):
         if columns[column, KIND] != SET:
-            boxes[group, columns[column, BOX]] = 2**30
-            boxes[group, columns[column, BOX] + 1] = -1
+            rank_ranges[group, columns[column, RANGE]] = 2**30
+            rank_ranges[group, columns[column, RANGE] + 1] = -1
 
 
 @kernel
-def cover(group: int, tuple_: int, ranks: Any, boxes: Any, columns: Any) -> None:
-    """Widen a box so that it spans a tuple."""
+def cover(group: int, tuple_: int, ranks: Any, rank_ranges: Any, columns: Any) -> None:
+    """Widen a rank range so that it spans a tuple."""
     for column in range(columns.shape[0]):
-        value, box = ranks[tuple_, column], columns[column, BOX]
+        value, rank_range = ranks[tuple_, column], columns[column, RANGE]
         if columns[column, KIND] == SET:
-            word, bit = box + 1 + (value >> VALUES_A_WORD), 1 << (value & (2**VALUES_A_WORD - 1))
-            if boxes[group, word] & bit == 0:
-                boxes[group, word] |= bit
-                boxes[group, box] += 1
+            word, bit = rank_range + 1 + (value >> VALUES_A_WORD), 1 << (value & (2**VALUES_A_WORD - 1))
+            if rank_ranges[group, word] & bit == 0:
+                rank_ranges[group, word] |= bit
+                rank_ranges[group, rank_range] += 1
         else:
-            boxes[group, box] = min(boxes[group, box], value)
-            boxes[group, box + 1] = max(boxes[group, box + 1], value)
+            rank_ranges[group, rank_range] = min(rank_ranges[group, rank_range], value)
+            rank_ranges[group, rank_range + 1] = max(rank_ranges[group, rank_range + 1], value)

@@ -2,7 +2,7 @@
 
 The rows of one tuple travel in *parcels*, so that a tuple can be split. A tuple with k rows or more is a *home*: a
 group of its own that costs nothing; the rows it can spare may be lent to a group that is short. All others are *loose*.
-A group's *box* says what its cells span in every column; from it follows what a row of the group costs.
+A group's *rank range* says what its cells span in every column; from it follows what a row of the group costs.
 
 Functions on the hot path have one exit and no ``continue``: numba then counts no references to their arrays.
 """
@@ -52,7 +52,7 @@ class Loose(NamedTuple):
 class Groups(NamedTuple):
     """A state of the groups.
 
-    ``boxes``     (groups, words) int32: low and high per column; for a set the number of values, then their bits
+    ``rank_ranges``     (groups, words) int32: low and high per column; for a set the number of values, then their bits
     ``facts``     (groups, 6) int64: ROWS, HEAD, LENDER, SEEN, LOGGED, OWNER; a free group has no rows
     ``costs``     (groups,) float64: what a row of the group costs
     ``parcels``   (parcels, 4) int32: TUPLE, SIZE, GROUP, NEXT
@@ -67,7 +67,7 @@ class Groups(NamedTuple):
     that thread, or NOBODY, and it leaves both alone.
     """
 
-    boxes: Any
+    rank_ranges: Any
     facts: Any
     costs: Any
     parcels: Any
@@ -85,7 +85,7 @@ def draw(below: int, counters: Any) -> int:
 
 @kernel
 def enter(parcel: int, group: int, parcels: Any, facts: Any) -> None:
-    """Put a parcel into a group whose box spans it."""
+    """Put a parcel into a group whose rank range spans it."""
     facts[group, ROWS] += parcels[parcel, SIZE]
     parcels[parcel, GROUP], parcels[parcel, NEXT] = group, facts[group, HEAD]
     facts[group, HEAD] = parcel
@@ -101,9 +101,9 @@ def borrow(group: int, k: int, sign: int, facts: Any, spare: Any) -> None:
 @kernel
 def join(parcel: int, group: int, k: int, ranks: Any, groups: Groups, columns: Any) -> None:
     """Put a parcel into a group; what the group borrows falls."""
-    boxes, facts, _, parcels, spare, _, _ = groups
+    rank_ranges, facts, _, parcels, spare, _, _ = groups
     borrow(group, k, -1, facts, spare)
-    cover(group, parcels[parcel, TUPLE], ranks, boxes, columns)
+    cover(group, parcels[parcel, TUPLE], ranks, rank_ranges, columns)
     enter(parcel, group, parcels, facts)
     borrow(group, k, 1, facts, spare)
 
@@ -119,10 +119,10 @@ def join_all(start: int, end: int, group: int, k: int, ranks: Any, groups: Group
 @kernel
 def start_with_home(group: int, home: int, k: int, ranks: Any, groups: Groups, columns: Any) -> None:
     """Make a free group one that borrows from a home."""
-    boxes, facts, _, _, spare, _, counters = groups
+    rank_ranges, facts, _, _, spare, _, counters = groups
     counters[FREE] -= 1
-    clear(group, boxes, columns)
-    cover(group, home, ranks, boxes, columns)
+    clear(group, rank_ranges, columns)
+    cover(group, home, ranks, rank_ranges, columns)
     facts[group, LENDER] = home
     borrow(group, k, 1, facts, spare)
 
@@ -137,7 +137,7 @@ def best_place(
          costs, the group (NOBODY if it is a new one), and the home (NOBODY if none)
     """
     ranks, parcel_at, near_at, near, near_costs, homes, home_costs = loose
-    boxes, facts, costs, parcels, spare, _, counters = groups
+    rank_ranges, facts, costs, parcels, spare, _, counters = groups
     columns, numbers = prices
     tuple_, size = parcels[parcel, TUPLE], parcels[parcel, SIZE]
     least, cost, group, home = most, 0.0, NOBODY, NOBODY
@@ -152,7 +152,7 @@ def best_place(
                 facts[there, SEEN] = counters[TICK]
                 before, rows = max(facts[there, ROWS], k) * costs[there], max(facts[there, ROWS] + size, k)
                 if rows * costs[there] - before < least:  # a row never costs less in it than now
-                    cost_there = cost_with(there, tuple_, ranks, boxes, columns, numbers)
+                    cost_there = cost_with(there, tuple_, ranks, rank_ranges, columns, numbers)
                     if rows * cost_there - before < least:
                         least, cost, group = rows * cost_there - before, cost_there, there
         place += 1
@@ -167,24 +167,24 @@ def best_place(
 
 @kernel
 def refresh(k: int, ranks: Any, groups: Groups, prices: Prices) -> float:
-    """Return every group the smallest box and its cost, and return the cost of all groups.
+    """Return every group the smallest rank range and its cost, and return the cost of all groups.
 
-    A group that lost parcels or no longer borrows may have a wider box than it needs.
+    A group that lost parcels or no longer borrows may have a wider rank range than it needs.
     """
-    boxes, facts, costs, parcels, _, _, _ = groups
+    rank_ranges, facts, costs, parcels, _, _, _ = groups
     columns, numbers = prices
     total = 0.0
     for group in range(len(facts)):
         parcel = facts[group, HEAD]
         if parcel != NOBODY:
-            clear(group, boxes, columns)
+            clear(group, rank_ranges, columns)
             if facts[group, ROWS] >= k:
                 facts[group, LENDER] = NOBODY
             elif facts[group, LENDER] != NOBODY:
-                cover(group, facts[group, LENDER], ranks, boxes, columns)
+                cover(group, facts[group, LENDER], ranks, rank_ranges, columns)
             while parcel != NOBODY:
-                cover(group, parcels[parcel, TUPLE], ranks, boxes, columns)
+                cover(group, parcels[parcel, TUPLE], ranks, rank_ranges, columns)
                 parcel = parcels[parcel, NEXT]
-            costs[group] = cost_with(group, parcels[facts[group, HEAD], TUPLE], ranks, boxes, columns, numbers)
+            costs[group] = cost_with(group, parcels[facts[group, HEAD], TUPLE], ranks, rank_ranges, columns, numbers)
             total += max(facts[group, ROWS], k) * costs[group]
     return total

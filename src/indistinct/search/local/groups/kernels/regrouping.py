@@ -1,7 +1,7 @@
-"""Regrouping: groups of at least k rows, bettered by taking a few of them apart and building them anew.
+"""Regrouping: groups of at least k rows, improved by taking a few of them apart and building them anew.
 
-Shaw 1998 and Schrimpf et al. 2000 call it large neighbourhood search, ruin and recreate. What parcels, homes and boxes
-are stands in ``parcel_groups``.
+Shaw 1998 and Schrimpf et al. 2000 call it large neighbourhood search, ruin and recreate. What parcels, homes and rank
+ranges are stands in ``parcel_groups``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Work(NamedTuple):
     ``taken``     (most,) int64: the same parcels in the order in which they were taken
     ``taken_to``  (MOST_APART, 2) int64: for each group taken apart, the end of its parcels in ``taken``, and the first
                   parcel that it kept
-    ``logged``    (most,) int64: groups that changed; ``boxes``, ``facts``, ``costs`` are what they were
+    ``logged``    (most,) int64: groups that changed; ``rank_ranges``, ``facts``, ``costs`` are what they were
     ``trial``     (most, 2) int64: what ``grow`` tries and what it takes; ``bounds`` (most,) float64
     ``counters``  (5,) int64: POOL, LOG, APART, TURN, FREE_BEFORE
     """
@@ -74,7 +74,7 @@ class Work(NamedTuple):
     taken: Any
     taken_to: Any
     logged: Any
-    boxes: Any
+    rank_ranges: Any
     facts: Any
     costs: Any
     trial: Any
@@ -135,7 +135,7 @@ def neighbour(loose: Loose, groups: Groups, prices: Prices, work: Work) -> int:
     It fits if the tuple by which it was found widens the labels of the first group little.
     """
     ranks, parcel_at, near_at, near, _, _, _ = loose
-    boxes, facts, costs, parcels, _, _, counters = groups
+    rank_ranges, facts, costs, parcels, _, _, counters = groups
     columns, numbers = prices
     found, most = NOBODY, -np.inf
     for _ in range(TRIES):
@@ -146,33 +146,33 @@ def neighbour(loose: Loose, groups: Groups, prices: Prices, work: Work) -> int:
             group = parcels[parcel, GROUP]
             is_new = group != NOBODY and facts[group, LOGGED] != work.counters[TURN]
             if is_new and facts[group, OWNER] == counters[THREAD] and costs[group] > 0.0:
-                promise = DEAR * costs[group] - cost_with(work.logged[0], other, ranks, boxes, columns, numbers)
+                promise = DEAR * costs[group] - cost_with(work.logged[0], other, ranks, rank_ranges, columns, numbers)
                 if promise > most:
                     found, most = group, promise
     return found
 
 
 @kernel
-def remember(group: int, boxes: Any, facts: Any, costs: Any, work: Work) -> None:
+def remember(group: int, rank_ranges: Any, facts: Any, costs: Any, work: Work) -> None:
     """Log what a group is before it changes for the first time in this turn."""
-    _, _, _, logged, old_boxes, old_facts, old_costs, _, _, counters = work
+    _, _, _, logged, old_ranges, old_facts, old_costs, _, _, counters = work
     if facts[group, LOGGED] != counters[TURN]:
         facts[group, LOGGED] = counters[TURN]
         entry = counters[LOG]
         logged[entry], old_costs[entry] = group, costs[group]
         for fact in range(SEEN):
             old_facts[entry, fact] = facts[group, fact]
-        for word in range(boxes.shape[1]):
-            old_boxes[entry, word] = boxes[group, word]
+        for word in range(rank_ranges.shape[1]):
+            old_ranges[entry, word] = rank_ranges[group, word]
         counters[LOG] += 1
 
 
 @kernel
 def take_apart(group: int, k: int, groups: Groups, work: Work) -> float:
     """Bring the parcels of a group, or a part of a large one, into the pool, and return what they cost there."""
-    boxes, facts, costs, parcels, spare, free, free_counters = groups
+    rank_ranges, facts, costs, parcels, spare, free, free_counters = groups
     pool, taken, taken_to, _, _, _, _, _, _, counters = work
-    remember(group, boxes, facts, costs, work)
+    remember(group, rank_ranges, facts, costs, work)
     all_rows, rows = facts[group, ROWS], 0
     most = all_rows if all_rows <= LARGE * k else 2 * k
     parcel, end = facts[group, HEAD], counters[POOL]
@@ -201,7 +201,7 @@ def take_apart(group: int, k: int, groups: Groups, work: Work) -> float:
 @kernel
 def put_together(k: int, most: float, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
     """Return the parcels of the pool new groups, and return what they cost; stop when that is more than ``most``."""
-    boxes, facts, costs, parcels, spare, free, counters = groups
+    rank_ranges, facts, costs, parcels, spare, free, counters = groups
     pool, trial = work.pool, work.trial
     left, rows_left, spent = work.counters[POOL], 0, 0.0
     for place in range(left):
@@ -228,11 +228,11 @@ def put_together(k: int, most: float, loose: Loose, groups: Groups, prices: Pric
             if group != NOBODY or home != NOBODY:
                 rows, lender = 0, NOBODY
         if rows >= k or lender != NOBODY:
-            remember(new, boxes, facts, costs, work)
+            remember(new, rank_ranges, facts, costs, work)
             counters[FREE] -= 1
             costs[new] = new_cost
             if lender != NOBODY:
-                cover(new, lender, loose.ranks, boxes, prices.columns)
+                cover(new, lender, loose.ranks, rank_ranges, prices.columns)
                 facts[new, LENDER] = lender
                 spare[lender] -= k - rows
             for member in range(members):
@@ -246,7 +246,7 @@ def put_together(k: int, most: float, loose: Loose, groups: Groups, prices: Pric
         elif group != NOBODY or home != NOBODY:
             if home != NOBODY:
                 group = new
-            remember(group, boxes, facts, costs, work)
+            remember(group, rank_ranges, facts, costs, work)
             if home != NOBODY:
                 start_with_home(group, home, k, loose.ranks, groups, prices.columns)
             join(parcel, group, k, loose.ranks, groups, prices.columns)
@@ -267,14 +267,14 @@ def lender_of(
     The home is NOBODY if the group's own rows would cost ``most`` or more.
     """
     ranks, _, _, _, _, homes, _ = loose
-    boxes, _, _, _, spare, free, counters = groups
+    rank_ranges, _, _, _, spare, free, counters = groups
     columns, numbers = prices
     group = free[counters[FREE] - 1]
     least, found = most * rows / k, NOBODY
     for place in range(homes.shape[1]):
         home: Any = np.int64(homes[tuple_, place])
         if home != NOBODY and spare[home] >= k - rows:
-            cost = cost_with(group, home, ranks, boxes, columns, numbers)
+            cost = cost_with(group, home, ranks, rank_ranges, columns, numbers)
             if cost < least:
                 least, found = cost, home
     return least, found
@@ -289,12 +289,12 @@ def grow(
     OUT  how many parcels it takes (their places in the pool: ``trial[:, 1]``), their rows (fewer than k if it cannot
          go on for less than ``most`` a row), and what a row costs
     """
-    boxes, _, _, parcels, _, free, free_counters = groups
+    rank_ranges, _, _, parcels, _, free, free_counters = groups
     columns, numbers = prices
     pool, _, _, _, _, _, _, trial, bounds, counters = work
     group = free[free_counters[FREE] - 1]
-    clear(group, boxes, columns)
-    cover(group, parcels[pool[place], TUPLE], ranks, boxes, columns)
+    clear(group, rank_ranges, columns)
+    cover(group, parcels[pool[place], TUPLE], ranks, rank_ranges, columns)
     number, members, rows, cost = counters[POOL] - 1, 1, parcels[pool[place], SIZE], 0.0
     for candidate in range(number):
         trial[candidate, 0], bounds[candidate] = candidate, 0.0
@@ -308,13 +308,13 @@ def grow(
         while candidate < number:
             if bounds[candidate] < least:  # a candidate's cost only rises as the group grows
                 tuple_ = parcels[pool[trial[candidate, 0]], TUPLE]
-                bounds[candidate] = cost_with(group, tuple_, ranks, boxes, columns, numbers)
+                bounds[candidate] = cost_with(group, tuple_, ranks, rank_ranges, columns, numbers)
                 if bounds[candidate] < least:
                     least, chosen = bounds[candidate], candidate
             candidate = number if least <= cost else candidate + 1
         if chosen != NOBODY:
             parcel = pool[trial[chosen, 0]]
-            cover(group, parcels[parcel, TUPLE], ranks, boxes, columns)
+            cover(group, parcels[parcel, TUPLE], ranks, rank_ranges, columns)
             trial[members, 1] = trial[chosen, 0]
             members, rows, cost, number = members + 1, rows + parcels[parcel, SIZE], least, number - 1
             trial[chosen, 0], bounds[chosen] = trial[number, 0], bounds[number]
@@ -324,16 +324,16 @@ def grow(
 @kernel
 def undo(k: int, groups: Groups, work: Work) -> None:
     """Make all groups what they were before this turn."""
-    boxes, facts, costs, parcels, spare, _, free_counters = groups
-    _, taken, taken_to, logged, old_boxes, old_facts, old_costs, _, _, counters = work
+    rank_ranges, facts, costs, parcels, spare, _, free_counters = groups
+    _, taken, taken_to, logged, old_ranges, old_facts, old_costs, _, _, counters = work
     for entry in range(counters[LOG]):
         group = logged[entry]
         borrow(group, k, -1, facts, spare)
         costs[group] = old_costs[entry]
         for fact in range(SEEN):
             facts[group, fact] = old_facts[entry, fact]
-        for word in range(boxes.shape[1]):
-            boxes[group, word] = old_boxes[entry, word]
+        for word in range(rank_ranges.shape[1]):
+            rank_ranges[group, word] = old_ranges[entry, word]
         borrow(group, k, 1, facts, spare)
     place = 0
     for apart in range(counters[APART]):  # the groups that were taken apart are the first in the log

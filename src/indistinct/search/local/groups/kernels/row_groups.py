@@ -1,4 +1,4 @@
-"""Mixing: groups whose sensitive values must be mixed as rules ask, bettered by building a few of them anew.
+"""Rebuilding: groups whose sensitive values must be rebuilt as rules ask, improved by building a few of them anew.
 
 Rows of some near groups are pooled. New groups grow out of the pool, each time by the row that widens them least, or
 the least of those whose value a group has too rarely, until the rules hold. What is left over joins where the rules go
@@ -15,7 +15,7 @@ import numpy as np
 from indistinct.kernel import kernel
 from indistinct.privacy.kernels.rule_kinds import LIKE, NEAR, SHARES
 from indistinct.privacy.kernels.value_counts import find_limits, holds
-from indistinct.search.local.groups.kernels.exchanging import Guests
+from indistinct.search.local.groups.kernels.exchanging import RowsByKind
 from indistinct.search.local.groups.kernels.group_costs import Prices, clear, cost_with, cover
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
 from indistinct.search.local.groups.kernels.parcel_groups import FREE, PRIME, TICK, draw
@@ -52,7 +52,7 @@ class Rules(NamedTuple):
     present: Any
 
 
-class Mixed(NamedTuple):
+class RowGroups(NamedTuple):
     """Rows in groups.
 
     ``head``      (groups,) int64: the first row of each group, NOBODY if it is free; ``follow`` (rows,): the next one
@@ -77,8 +77,8 @@ class Room(NamedTuple):
     """Where groups are taken apart and built anew.
 
     ``pool``     (most,) int64: rows, those without a group first; ``place`` (most,) int64: their groups in the room
-    ``bounds``   (most,) float64: what a row of the group that grows costs at least with each row of the pool
-    ``tally``    (groups, cells) int64; ``sizes`` (groups,), ``costs`` (groups,) float64, ``boxes`` (groups + 1, words)
+    ``bounds``   (most,) float64: what a row of the group that grows costs at least with each row of the pool ``tally``
+    (groups, cells) int64; ``sizes`` (groups,), ``costs`` (groups,) float64, ``rank_ranges`` (groups + 1, words)
     ``apart``    (MOST_APART, 4) int64: group, the row before those taken, the one after them, its group in the room
     ``values``, ``counts`` (cells,) int64: the values that a group has; ``span`` (2,), ``rows`` (1,) int64; ``dense``
     ``counters`` (6,) int64: POOL, LOCAL, APART, K, ASKED, WORK
@@ -90,7 +90,7 @@ class Room(NamedTuple):
     tally: Any
     sizes: Any
     costs: Any
-    boxes: Any
+    rank_ranges: Any
     apart: Any
     values: Any
     counts: Any
@@ -101,7 +101,9 @@ class Room(NamedTuple):
 
 
 @kernel
-def mix(visits: Any, pace: Any, guests: Guests, groups: Mixed, prices: Prices, rules: Rules, room: Room) -> float:
+def rebuild_groups(
+    visits: Any, pace: Any, by_kind: RowsByKind, groups: RowGroups, prices: Prices, rules: Rules, room: Room
+) -> float:
     """Take apart groups around some rows and build them anew, keep what is no worse, and return what was gained.
 
     IN      visits  (3,) int64: the first row, the end, and the step between those that are visited
@@ -120,12 +122,14 @@ def mix(visits: Any, pace: Any, guests: Guests, groups: Mixed, prices: Prices, r
         group = groups.group_of[row]
         weight = groups.costs[group] * min(1.0, large / groups.sizes[group])
         if weight * PRIME > pace[0] * draw(PRIME, groups.counters):
-            gained += rebuild(group, pace, guests, groups, prices, rules, room)
+            gained += rebuild(group, pace, by_kind, groups, prices, rules, room)
     return gained
 
 
 @kernel
-def rebuild(group: int, pace: Any, guests: Guests, groups: Mixed, prices: Prices, rules: Rules, room: Room) -> float:
+def rebuild(
+    group: int, pace: Any, by_kind: RowsByKind, groups: RowGroups, prices: Prices, rules: Rules, room: Room
+) -> float:
     """Take a group and some near it apart and build them anew; return what was gained, 0 if all stays as it was."""
     room.counters[POOL], room.counters[LOCAL], room.counters[APART] = 0, 0, 0
     groups.counters[TICK] += 1
@@ -133,19 +137,19 @@ def rebuild(group: int, pace: Any, guests: Guests, groups: Mixed, prices: Prices
     if pace[1] > 0.0:
         slack = -pace[1] * math.log((1 + draw(PRIME - 1, groups.counters)) / PRIME)
     others = FEW_APART if groups.costs[group] < pace[2] else MOST_APART
-    before = take_apart(group, guests, groups, prices, rules, room)
+    before = take_apart(group, by_kind, groups, prices, rules, room)
     for _ in range(draw(others, groups.counters)):
-        other = neighbour(guests, groups, room)
+        other = neighbour(by_kind, groups, room)
         if groups.marks[other] != groups.counters[TICK] and room.counters[POOL] * 2 <= room.pool.shape[0]:
-            before += take_apart(other, guests, groups, prices, rules, room)
+            before += take_apart(other, by_kind, groups, prices, rules, room)
     for local in range(room.counters[LOCAL]):  # what stays of large groups
-        if not is_mixed(local, rules, room):
+        if not is_safe_group(local, rules, room):
             before = -1.0
     gained = 0.0
     if before >= 0.0:
         most = before + TOLERANCE * (1.0 + before) + slack
         room.counters[ASKED] = draw(RARE_FIRST + 1, groups.counters)
-        after = put_together(most, guests, groups, prices, rules, room)
+        after = put_together(most, by_kind, groups, prices, rules, room)
         if after <= most:
             gained = before - after
             settle(groups, room)
@@ -153,18 +157,18 @@ def rebuild(group: int, pace: Any, guests: Guests, groups: Mixed, prices: Prices
 
 
 @kernel
-def neighbour(guests: Guests, groups: Mixed, room: Room) -> int:
+def neighbour(by_kind: RowsByKind, groups: RowGroups, room: Room) -> int:
     """Return a group near the pool: one that has a row of a tuple there, or of one near it."""
-    friend = guests.tuples[room.pool[draw(room.counters[POOL], groups.counters)]]
-    place = draw(guests.near.shape[1] + 1, groups.counters)
-    if place > 0 and guests.near[friend, place - 1] != NOBODY:
-        friend = np.int64(guests.near[friend, place - 1])
-    first = guests.row_at[friend]
-    return int(groups.group_of[first + draw(guests.row_at[friend + 1] - first, groups.counters)])
+    friend = by_kind.tuples[room.pool[draw(room.counters[POOL], groups.counters)]]
+    place = draw(by_kind.near.shape[1] + 1, groups.counters)
+    if place > 0 and by_kind.near[friend, place - 1] != NOBODY:
+        friend = np.int64(by_kind.near[friend, place - 1])
+    first = by_kind.row_at[friend]
+    return int(groups.group_of[first + draw(by_kind.row_at[friend + 1] - first, groups.counters)])
 
 
 @kernel
-def take_apart(group: int, guests: Guests, groups: Mixed, prices: Prices, rules: Rules, room: Room) -> float:
+def take_apart(group: int, by_kind: RowsByKind, groups: RowGroups, prices: Prices, rules: Rules, room: Room) -> float:
     """Bring the rows of a group, or some of a large one, into the pool; return what all of them cost."""
     counters = room.counters
     groups.marks[group] = groups.counters[TICK]
@@ -191,11 +195,11 @@ def take_apart(group: int, guests: Guests, groups: Mixed, prices: Prices, rules:
         for _ in range(size - taken):
             if other == room.pool[counters[POOL] - taken]:
                 other = row
-            enter(other, local, guests, prices, rules, room)
+            enter(other, local, by_kind, prices, rules, room)
             other = groups.follow[other]
         counters[WORK] += size
-        first = guests.tuples[groups.head[group] if skipped > 0 else row]
-        room.costs[local] = cost_with(local, first, guests.ranks, room.boxes, prices.columns, prices.numbers)
+        first = by_kind.tuples[groups.head[group] if skipped > 0 else row]
+        room.costs[local] = cost_with(local, first, by_kind.ranks, room.rank_ranges, prices.columns, prices.numbers)
     return float(size * groups.costs[group])
 
 
@@ -204,7 +208,7 @@ def open_group(prices: Prices, room: Room) -> int:
     """Return the next group of the room, which has no row yet."""
     local = room.counters[LOCAL]
     room.counters[LOCAL] += 1
-    clear(local, room.boxes, prices.columns)
+    clear(local, room.rank_ranges, prices.columns)
     room.sizes[local], room.costs[local] = 0, 0.0
     for cell in range(room.tally.shape[1]):
         room.tally[local, cell] = 0
@@ -212,22 +216,22 @@ def open_group(prices: Prices, room: Room) -> int:
 
 
 @kernel
-def enter(row: int, local: int, guests: Guests, prices: Prices, rules: Rules, room: Room) -> None:
+def enter(row: int, local: int, by_kind: RowsByKind, prices: Prices, rules: Rules, room: Room) -> None:
     """Let a row join a group of the room."""
-    cover(local, guests.tuples[row], guests.ranks, room.boxes, prices.columns)
+    cover(local, by_kind.tuples[row], by_kind.ranks, room.rank_ranges, prices.columns)
     room.sizes[local] += 1
-    count(row, local, 1, guests, rules, room)
+    count(row, local, 1, by_kind, rules, room)
 
 
 @kernel
-def count(row: int, local: int, sign: int, guests: Guests, rules: Rules, room: Room) -> None:
+def count(row: int, local: int, sign: int, by_kind: RowsByKind, rules: Rules, room: Room) -> None:
     """Count the values of a row in a group, or no longer."""
     for way in range(rules.codes.shape[1]):
-        room.tally[local, rules.codes[guests.kinds[row], way]] += sign
+        room.tally[local, rules.codes[by_kind.kinds[row], way]] += sign
 
 
 @kernel
-def is_mixed(local: int, rules: Rules, room: Room) -> bool:
+def is_safe_group(local: int, rules: Rules, room: Room) -> bool:
     """Return whether the values of a group of the room are as the rules ask."""
     is_so = room.sizes[local] >= room.counters[K]
     room.rows[0] = room.sizes[local]
@@ -248,19 +252,21 @@ def is_mixed(local: int, rules: Rules, room: Room) -> bool:
 
 
 @kernel
-def is_rare(row: int, local: int, guests: Guests, rules: Rules, room: Room) -> bool:
+def is_rare(row: int, local: int, by_kind: RowsByKind, rules: Rules, room: Room) -> bool:
     """Return whether a group of the room has the values of a row more rarely than the table, and would after it
     came.
     """
     found = True
     for way in range(rules.codes.shape[1]):
-        cell = rules.codes[guests.kinds[row], way]
+        cell = rules.codes[by_kind.kinds[row], way]
         found = found and room.tally[local, cell] < rules.whole[cell] * (room.sizes[local] + 1)
     return found
 
 
 @kernel
-def put_together(most: float, guests: Guests, groups: Mixed, prices: Prices, rules: Rules, room: Room) -> float:
+def put_together(
+    most: float, by_kind: RowsByKind, groups: RowGroups, prices: Prices, rules: Rules, room: Room
+) -> float:
     """Return the rows of the pool new groups, and return what all groups of the room cost; more than ``most`` if
     none.
     """
@@ -271,9 +277,9 @@ def put_together(most: float, guests: Guests, groups: Mixed, prices: Prices, rul
     while left >= room.counters[K] and can_grow and spent <= most:
         first = draw(left, groups.counters)
         room.pool[left - 1], room.pool[first] = room.pool[first], room.pool[left - 1]
-        taken = grow(left, (most - spent) / room.counters[K], guests, prices, rules, room)
+        taken = grow(left, (most - spent) / room.counters[K], by_kind, prices, rules, room)
         local = room.counters[LOCAL] - 1
-        can_grow = is_mixed(local, rules, room)
+        can_grow = is_safe_group(local, rules, room)
         if can_grow:
             for place in range(left - taken, left):
                 room.place[place] = local
@@ -283,24 +289,24 @@ def put_together(most: float, guests: Guests, groups: Mixed, prices: Prices, rul
             room.counters[LOCAL] -= 1
     while left > 0 and spent <= most:
         left -= 1
-        spent += join_cheapest(left, most - spent, guests, prices, rules, room)
+        spent += join_cheapest(left, most - spent, by_kind, prices, rules, room)
     return spent
 
 
 @kernel
-def grow(left: int, most: float, guests: Guests, prices: Prices, rules: Rules, room: Room) -> int:
+def grow(left: int, most: float, by_kind: RowsByKind, prices: Prices, rules: Rules, room: Room) -> int:
     """Let a new group start with the last row of the pool and take others until the rules hold; tell how many it took.
 
     They come to stand at the end of the pool. It ends early if a row costs more than ``most``.
     """
     columns, numbers = prices
     local = open_group(prices, room)
-    enter(room.pool[left - 1], local, guests, prices, rules, room)
+    enter(room.pool[left - 1], local, by_kind, prices, rules, room)
     free, cost = left - 1, 0.0
     for place in range(free):
         room.bounds[place] = 0.0
     k, asked = room.counters[K], room.counters[ASKED]
-    is_growing = not is_mixed(local, rules, room)
+    is_growing = not is_safe_group(local, rules, room)
     while is_growing:
         wants_rare = asked == RARE_FIRST or room.sizes[local] >= (k if asked == CHEAPEST else k // 2)
         room.counters[WORK] += free
@@ -308,9 +314,9 @@ def grow(left: int, most: float, guests: Guests, prices: Prices, rules: Rules, r
         for place in range(free):
             row = room.pool[place]
             if room.bounds[place] < least or (wants_rare and not is_chosen_rare):
-                rare = wants_rare and is_rare(row, local, guests, rules, room)
+                rare = wants_rare and is_rare(row, local, by_kind, rules, room)
                 if rare or not is_chosen_rare:
-                    new = cost_with(local, guests.tuples[row], guests.ranks, room.boxes, columns, numbers)
+                    new = cost_with(local, by_kind.tuples[row], by_kind.ranks, room.rank_ranges, columns, numbers)
                     room.bounds[place] = new
                     if new < least or (rare and not is_chosen_rare and new < most):
                         least, chosen, is_chosen_rare = new, place, rare
@@ -320,38 +326,38 @@ def grow(left: int, most: float, guests: Guests, prices: Prices, rules: Rules, r
             row = room.pool[chosen]
             room.pool[chosen], room.bounds[chosen] = room.pool[free], room.bounds[free]
             room.pool[free] = row
-            enter(row, local, guests, prices, rules, room)
+            enter(row, local, by_kind, prices, rules, room)
             cost = least
             room.costs[local] = cost
-            is_growing = not is_mixed(local, rules, room)
+            is_growing = not is_safe_group(local, rules, room)
     return int(left - free)
 
 
 @kernel
-def join_cheapest(place: int, most: float, guests: Guests, prices: Prices, rules: Rules, room: Room) -> float:
+def join_cheapest(place: int, most: float, by_kind: RowsByKind, prices: Prices, rules: Rules, room: Room) -> float:
     """Let a row of the pool join the group of the room where it adds least and the rules hold; return what it adds."""
     row, least, chosen = room.pool[place], most, NOBODY
-    cost, tuple_ = 0.0, guests.tuples[row]
+    cost, tuple_ = 0.0, by_kind.tuples[row]
     for local in range(room.counters[LOCAL]):
-        new = cost_with(local, tuple_, guests.ranks, room.boxes, prices.columns, prices.numbers)
+        new = cost_with(local, tuple_, by_kind.ranks, room.rank_ranges, prices.columns, prices.numbers)
         added = (room.sizes[local] + 1) * new - room.sizes[local] * room.costs[local]
         if added <= least:
             room.sizes[local] += 1
-            count(row, local, 1, guests, rules, room)
-            if is_mixed(local, rules, room):
+            count(row, local, 1, by_kind, rules, room)
+            if is_safe_group(local, rules, room):
                 least, chosen, cost = added, local, new
             room.sizes[local] -= 1
-            count(row, local, -1, guests, rules, room)
+            count(row, local, -1, by_kind, rules, room)
     if chosen == NOBODY:
         least = np.inf
     else:
-        enter(row, chosen, guests, prices, rules, room)
+        enter(row, chosen, by_kind, prices, rules, room)
         room.costs[chosen], room.place[place] = cost, chosen
     return least
 
 
 @kernel
-def settle(groups: Mixed, room: Room) -> None:
+def settle(groups: RowGroups, room: Room) -> None:
     """Make the groups of the room those of their rows."""
     head, follow, _, sizes, costs, free, counters, _ = groups
     kept = 0
@@ -382,14 +388,14 @@ def settle(groups: Mixed, room: Room) -> None:
 
 
 @kernel
-def all_costs(guests: Guests, groups: Mixed, prices: Prices, boxes: Any) -> None:
+def all_costs(by_kind: RowsByKind, groups: RowGroups, prices: Prices, rank_ranges: Any) -> None:
     """Work out what a row of each group costs."""
     for group in range(len(groups.head)):
         row, tuple_ = groups.head[group], NOBODY
-        clear(0, boxes, prices.columns)
+        clear(0, rank_ranges, prices.columns)
         while row != NOBODY:
-            tuple_ = guests.tuples[row]
-            cover(0, tuple_, guests.ranks, boxes, prices.columns)
+            tuple_ = by_kind.tuples[row]
+            cover(0, tuple_, by_kind.ranks, rank_ranges, prices.columns)
             row = groups.follow[row]
         if tuple_ != NOBODY:
-            groups.costs[group] = cost_with(0, tuple_, guests.ranks, boxes, prices.columns, prices.numbers)
+            groups.costs[group] = cost_with(0, tuple_, by_kind.ranks, rank_ranges, prices.columns, prices.numbers)
