@@ -77,7 +77,7 @@ def run_tables(setting: Setting) -> list[Figures]:
                 "proof_cpu_seconds": proved.cpu,
                 "people": tables["patients"].num_rows,
                 "released_people": sum(profiles.values()),
-                "released_rows": release.facts["released"],
+                "released_rows": release.facts.released,
                 "profiles": len(profiles),
                 "smallest_profile": min(profiles.values()),
                 "precision": MEASURES["precision"]().value(release.recoding),

@@ -52,7 +52,7 @@ def _attacked(path: Path, policy: ix.Policy) -> Figures:
     found: Figures = {}
     with ix.anonymize(path, policy) as release:
         facts = release.facts
-        found |= {"rows": facts["released"], "precision": facts["measures"].get("precision", 1.0), "cpu_seconds": {}}
+        found |= {"rows": facts.released, "precision": facts.measures.get("precision", 1.0), "cpu_seconds": {}}
         is_blind = not any(model.asks_sensitive for model in policy.privacy)
         for name, attack in ATTACKS.items():
             cpu = time.process_time()

@@ -77,7 +77,7 @@ def _figures(name: str, sensitive: str, m: int, release: ix.Release, seconds: fl
         "m": m,
         "rows": len(release.table) + release.suppressed,
         "ncp": float(release.measures["ncp"]),
-        "stated": float(release.facts["bound"]["ncp"]),
+        "stated": float(release.facts.bound["ncp"]),
         "suppressed": release.suppressed,
         "cpu_seconds": seconds,
     }

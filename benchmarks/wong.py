@@ -240,7 +240,7 @@ def _measured(table: pa.Table, method: Method, own: Sequence[Case], number: int)
             "largest_class": int(sizes.max()),
             "suppressed": release.suppressed,
             "is_verified": release.verdict.passed,
-            "mean_levels": release.facts.get("mean_levels"),
+            "mean_levels": release.facts.mean_levels,
             "release_cpu_seconds": release_seconds,
         }
         for case in own:

@@ -22,7 +22,7 @@ from campaigns.random_cases import Case, draw_case
 from campaigns.recount import REFUSED, policy_of, table_of
 from campaigns.running import Options, Outcome
 from indistinct.release import recount_alone
-from indistinct.release.manifest import MANIFEST, file_digest
+from indistinct.release.folder import MANIFEST, file_digest
 
 ONLY_OURS = ("not what is stated", "verdict", "fewer than", "beyond its height")
 """Words in what the package says of a manifest, of things that verify.py does not work out."""

@@ -227,7 +227,7 @@ def test_too_many_tuples_are_generalized_before_they_are_counted(spark: Any, mon
     frame = frame_of(spark, table)
     with ix.anonymize(frame, policy, max_tuples=60) as release:
         assert release.facts == facts
-        assert any(facts["bottom"].values())
+        assert any(facts.start_node.values())
         assert ix.verify(release.table, policy, original=table).passed
 
 
@@ -239,15 +239,15 @@ def test_local_algorithms_work_in_fragments(spark: Any, name: str, monkeypatch: 
     monkeypatch.setattr(fragments, "ROWS_PER_K", 20)
     with ix.anonymize(frame_of(spark, table), policy, algorithm=ALGORITHMS_TO_CHECK[name], max_tuples=150) as release:
         facts = release.facts
-        assert any(facts["bottom"].values())
-        assert facts["node"] is None
-        assert "is_proven" not in facts
+        assert any(facts.start_node.values())
+        assert facts.node is None
+        assert facts.is_proven is None
         verdict = ix.verify(release.table, policy, original=table)
         assert verdict.passed, str(verdict)
-        assert (verdict.rows, verdict.groups) == (facts["released"], facts["groups"])
+        assert (verdict.rows, verdict.groups) == (facts.released, facts.groups)
     with ix.anonymize(table, policy, algorithm=ALGORITHMS_TO_CHECK[name]) as whole:
-        assert facts["measures"]["precision"] <= 1
-        assert facts["measures"]["precision"] >= whole.measures["precision"] - 0.2, "cuts cost little"
+        assert facts.measures["precision"] <= 1
+        assert facts.measures["precision"] >= whole.measures["precision"] - 0.2, "cuts cost little"
 
 
 def test_a_worker_that_is_killed_while_it_recodes_a_fragment_changes_nothing(
@@ -272,7 +272,7 @@ def test_a_worker_that_is_killed_while_it_recodes_a_fragment_changes_nothing(
     monkeypatch.setattr(fragments, "ROWS_PER_K", 20)
     with ix.anonymize(frame_of(spark, table), policy, algorithm=Fatal(), max_tuples=150) as release:
         assert Path(fired).exists()
-        assert release.facts["released"] + release.suppressed == 600
+        assert release.facts.released + release.suppressed == 600
         assert ix.verify(release.table, policy, original=table).passed
 
 
@@ -483,7 +483,7 @@ def test_a_python_worker_that_is_killed_in_the_middle_changes_nothing(spark: Any
 
     with ix.anonymize(frame, policy, watch=Watch(progress=progress)) as release:
         assert Path(fired).exists(), "a worker was killed while rows were recoded"
-        assert release.facts["released"] + release.suppressed == len(table)
+        assert release.facts.released + release.suppressed == len(table)
         verdict = ix.verify(release.table, policy, original=table)
         assert verdict.passed, str(verdict)
 
@@ -516,7 +516,7 @@ policy = read_policy(f"{folder}/hospital.toml")
 with ix.anonymize(frame, policy, algorithm="regroup") as release:
     assert type(release.table) is type(frame)
     assert ix.verify(release.table, policy, original=frame).passed
-print("released", release.facts["released"])
+print("released", release.facts.released)
 
 def killed(batches):
     import os, signal
@@ -568,7 +568,7 @@ def test_nothing_as_large_as_the_rows_comes_to_the_driver(spark: Any) -> None:
         privacy=[ix.KAnonymity(1000)],
     )
     with ix.anonymize(frame, policy) as release:
-        assert release.facts["released"] == 40_000
+        assert release.facts.released == 40_000
         assert ix.verify(release.table, policy, original=frame).passed
 
 
@@ -675,12 +675,12 @@ def test_codes_that_mean_missing_are_missing_in_spark_as_they_are_in_duckdb(spar
     )
     here, there = ix.anonymize(table, policy), ix.anonymize(frame_of(spark, table), policy)
     assert sorted(map(str, there.table.toArrow().to_pylist())) == sorted(map(str, here.table.to_pylist()))
-    assert here.facts["unreadable"] == there.facts["unreadable"] == {"age": 1}
+    assert here.facts.unreadable == there.facts.unreadable == {"age": 1}
     assert there.verify(frame_of(spark, table)).passed
     left_out = ix.Policy(
         columns={**policy.columns, "age": ix.quasi(ix.intervals(5), unreadable="suppress")}, privacy=[ix.KAnonymity(1)]
     )
-    assert ix.anonymize(frame_of(spark, table), left_out).facts["released"] == 4
+    assert ix.anonymize(frame_of(spark, table), left_out).facts.released == 4
 
 
 def test_recoded_columns_are_the_same_in_spark_as_in_duckdb(spark: Any) -> None:
@@ -714,7 +714,7 @@ def test_few_known_columns_give_the_same_release_in_spark_as_in_duckdb(spark: An
     policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(4, known=2)], max_suppression=1)
     ours, theirs = ix.anonymize(people, policy), ix.anonymize(frame, policy)
     assert theirs.node == ours.node
-    assert theirs.facts["suppressed"] == ours.facts["suppressed"]
+    assert theirs.facts.suppressed == ours.facts.suppressed
     assert sorted(map(str, theirs.table.toArrow().to_pylist())) == sorted(map(str, ours.table.to_pylist()))
 
 
@@ -723,7 +723,7 @@ def test_rows_are_drawn_in_spark_and_floating_numbers_refused(spark: Any) -> Non
     columns = {"age": ix.quasi(ix.intervals(10)), "sex": ix.quasi(ix.suppress())}
     policy = ix.Policy(columns=columns, privacy=[ix.DifferentialPrivacy(3.0, 0.3)], algorithm="safepub")
     made = ix.anonymize(frame_of(spark, people), policy)
-    assert 0 < made.facts["released"] == made.table.count()
+    assert 0 < made.facts.released == made.table.count()
     assert {field.dataType.simpleString() for field in made.table.schema} == {"string"}
     assert made.verify(frame_of(spark, people)).passed
     floating = people.set_column(0, "age", people["age"].cast("double"))

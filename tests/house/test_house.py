@@ -24,7 +24,7 @@ MOST_MODULES = 12
 
 # What breaks a rule today. Nothing may be added; whoever mends a file takes its line out.
 STILL_TOO_LONG: set[str] = set()
-STILL_TOO_FULL: set[str] = {"proof"}
+STILL_TOO_FULL: set[str] = set()
 
 MOST_FILES_PASSED = {"a CSV file": 64, "two tables": 67, "with a ledger": 77}
 """How many files a table passes through at most on its way to a release; 40 would be enough for readers."""

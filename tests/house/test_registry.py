@@ -24,8 +24,8 @@ import indistinct as ix
 from indistinct import privacy, testing
 from indistinct.cli import app
 from indistinct.counting import Groups, Tally
+from indistinct.policy.stated_policy import policy_digest
 from indistinct.registry import ALGORITHMS, MEASURES, MODELS, Registry
-from indistinct.release.manifest import policy_digest
 
 REGISTRIES = {"models": MODELS, "measures": MEASURES, "algorithms": ALGORITHMS}
 SALARIES = """zip,salary

@@ -430,7 +430,7 @@ def test_law_5_every_kind_of_table_gives_the_same_recoding(tmp_path_factory, cas
         try:
             with ix.anonymize(source, policy) as release:
                 facts = release.facts
-                found[kind] = (facts["node"], facts["suppressed"], facts["groups"], facts["measures"])
+                found[kind] = (facts.node, facts.suppressed, facts.groups, facts.measures)
         except ix.InfeasibleError as error:
             found[kind] = str(error)
     connection.close()
@@ -573,7 +573,7 @@ def test_law_6_missing_is_one_value_whatever_it_is_written_as(kind, tmp_path):
     }[kind]()
     policy = ix.Policy(columns={"a": ix.quasi(), "b": ix.other()}, privacy=[ix.KAnonymity(2)])
     with ix.anonymize(table, policy) as release:
-        assert release.facts["groups"] == 2
+        assert release.facts.groups == 2
         assert release.verdict.smallest_group == 2
         column = release.table["a"]
         cells = column.to_pylist() if hasattr(column, "to_pylist") else column.astype(object).tolist()
@@ -703,7 +703,7 @@ def test_quasi_identifiers_wider_than_64_bits_are_grouped_right():
     with ix.anonymize(table, policy) as release:
         assert release.recoding.groups.layout.number_of_words == 2  # type: ignore[attr-defined]
         assert release.suppressed == 15 + 300
-        assert release.facts["groups"] == 25
+        assert release.facts.groups == 25
         assert release.verify(table).passed
 
 

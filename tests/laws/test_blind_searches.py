@@ -13,7 +13,8 @@ import pytest
 
 import indistinct as ix
 from indistinct.progress import Watch
-from indistinct.proof.stated_search import search_checks
+from indistinct.proof.statements import search_check
+from indistinct.release.manifest import Facts, StatedSearch
 from indistinct.search import Algorithm, Lattice, Task
 
 COLUMNS = {"age": ix.quasi(ix.intervals(10, 20, top="*")), "sex": ix.quasi(ix.suppress()), "ill": ix.sensitive()}
@@ -51,7 +52,7 @@ def test_a_blind_search_is_given_no_sensitive_value(model: Any, is_blind: bool, 
     policy = ix.Policy(columns=COLUMNS, privacy=[model], max_suppression=0.2)
     Peeking.seen.clear()
     with ix.anonymize(people(), policy, algorithm=Peeking()) as release:
-        assert release.facts["search"] == {"blind": is_blind, "randomised": False}
+        assert release.facts.search == StatedSearch(blind=is_blind, randomised=False)
         folder = release.write(tmp_path / "release")
     assert Peeking.seen == [() if is_blind else ("ill",)]
     (check,) = [check for check in ix.verify(folder, policy).checks if check.name == "search"]
@@ -77,7 +78,7 @@ def test_searches_that_draw_say_so_unless_they_have_a_seed_of_their_own() -> Non
     said = []
     for algorithm in (ix.Anatomy(), ix.Anatomy(seed=1)):
         with ix.anonymize(people(), policy, algorithm=algorithm) as release:
-            said.append(release.facts["search"])
+            said.append(release.facts.search)
     assert said == [{"blind": False, "randomised": True}, {"blind": False, "randomised": False}]
     assert ix.SafePub().is_randomised
     assert not ix.Lattice().is_randomised
@@ -88,16 +89,16 @@ def test_searches_that_draw_say_so_unless_they_have_a_seed_of_their_own() -> Non
     [
         ("regroup", True, False, {}, ""),
         ("regroup", True, True, {"options": {"random_raise": 0.1}}, ""),
-        ("regroup", True, True, {"options": {"random_raise": 0.0}}, "randomised, though its algorithm draws nothing"),
-        ("regroup", True, True, {}, "randomised, though its algorithm draws nothing"),
-        ("regroup", True, False, {"options": {"random_raise": 0.1}}, "not randomised, though its algorithm draws"),
-        ("regroup", False, False, {}, "not blind, though no model asks about sensitive values"),
+        ("regroup", True, True, {"options": {"random_raise": 0.0}}, "randomised"),
+        ("regroup", True, True, {}, "randomised"),
+        ("regroup", True, False, {"options": {"random_raise": 0.1}}, "not randomised"),
+        ("regroup", False, False, {}, "not blind"),
         ("regroup", False, False, {"ledger_head": "0" * 64}, ""),
         ("anatomy", True, True, {}, ""),
         ("anatomy", True, False, {"options": {"seed": 5}}, ""),
-        ("anatomy", True, False, {}, "not randomised, though its algorithm draws"),
+        ("anatomy", True, False, {}, "not randomised"),
         ("safepub", True, True, {}, ""),
-        ("safepub", True, False, {}, "not randomised, though its algorithm draws"),
+        ("safepub", True, False, {}, "not randomised"),
         ("of-others", True, True, {}, ""),
     ],
 )
@@ -105,19 +106,18 @@ def test_what_a_manifest_may_say_of_a_search(
     algorithm: str, blind: bool, randomised: bool, more: dict[str, Any], complaint: str
 ) -> None:
     policy = ix.Policy(columns=COLUMNS, privacy=[ix.KAnonymity(4)])
-    said = {"algorithm": algorithm, "search": {"blind": blind, "randomised": randomised}, **more}
-    (check,) = search_checks(said, policy)
+    search = StatedSearch(blind=blind, randomised=randomised)
+    own = {"algorithm": algorithm, "search": search, "options": {}, "ledger_head": None, **more}
+    check = search_check(Facts.model_construct(**own), policy)
+    assert check.numbers.get("wrong", []) == ([complaint] if complaint else [])
     assert check.passed is not bool(complaint)
-    assert complaint in check.detail
 
 
 @pytest.mark.parametrize(
     ("said", "complaint"),
     [
-        ({"blind": True, "randomised": False}, "blind, though models ask"),
-        ({"blind": False, "randomised": True}, "randomised, though its algorithm draws nothing"),
-        ({"blind": "HIV", "randomised": False}, "search is impossible"),
-        ({"blind": False, "randomised": False, "note": True}, "search is impossible"),
+        ({"blind": True, "randomised": False}, "blind"),
+        ({"blind": False, "randomised": True}, "randomised"),
     ],
 )
 def test_verify_finds_what_a_search_cannot_have_been(said: Any, complaint: str, tmp_path: Path) -> None:
@@ -126,7 +126,6 @@ def test_verify_finds_what_a_search_cannot_have_been(said: Any, complaint: str, 
         folder = release.write(tmp_path / "release")
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     (folder / "manifest.json").write_text(json.dumps({**manifest, "search": said}), "utf-8")
-    failed = [check.detail for check in ix.verify(folder, policy).checks if not check.passed]
-    assert len(failed) == 1
-    assert complaint in failed[0]
+    (failed,) = [check for check in ix.verify(folder, policy).checks if not check.passed]
+    assert (failed.id, failed.numbers) == ("manifest.search", {"wrong": [complaint]})
     assert "HIV" not in failed[0]

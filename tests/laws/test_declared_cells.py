@@ -19,7 +19,7 @@ from indistinct.attacks.linking.maps import maps
 from indistinct.engine import open_table
 from indistinct.errors import PolicyError
 from indistinct.policy import Column
-from indistinct.release.manifest import policy_described, policy_digest
+from indistinct.policy.stated_policy import StatedPolicy, policy_digest
 
 AGES = ["34", "36", "999", "91", "93", "?", "35", "999", "92"]
 """With unknown ages among them."""
@@ -110,7 +110,7 @@ def test_what_a_hierarchy_cannot_read_is_refused_with_its_number_unless_the_poli
     gone = ix.anonymize(table, policy_for(ages(missing=codes, unreadable="suppress")))
     assert Counter(gone.table["age"].to_pylist()) == {">=90": 3, None: 3, "35-39": 2}
     for made in (taken, gone):
-        assert made.facts["unreadable"] == {"age": 2}
+        assert made.facts.unreadable == {"age": 2}
         assert "✓ unreadable cells: 2 in 'age'" in str(made.verify(table))
         assert not made.verify(pa.table({"age": [*AGES, "n/a"]})).passed
 
@@ -129,7 +129,7 @@ def test_a_condition_sees_a_code_as_missing() -> None:
         eligible=[ix.where("age", ">", 90)],
         max_suppression=0,
     )
-    assert ix.anonymize(pa.table({"age": AGES}), policy).facts["released"] == 3
+    assert ix.anonymize(pa.table({"age": AGES}), policy).facts.released == 3
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def test_codes_that_are_refused_are_refused_as_missing_cells() -> None:
 
 def test_the_manifest_counts_codes_and_the_digest_knows_them() -> None:
     one, two = (policy_for(ages(missing=codes)) for codes in (["999"], ["998"]))
-    assert policy_described(one) == policy_described(two)
-    assert policy_described(one)["columns"]["age"]["missing_codes"] == 1
+    assert StatedPolicy.of(one).to_dict() == StatedPolicy.of(two).to_dict()
+    assert StatedPolicy.of(one).to_dict()["columns"]["age"]["missing_codes"] == 1
     assert policy_digest(one) != policy_digest(two) != policy_digest(policy_for(ages()))
-    assert "missing_codes" not in str(policy_described(policy_for(ages())))
+    assert "missing_codes" not in str(StatedPolicy.of(policy_for(ages())).to_dict())
 
 
 def test_risks_count_a_code_as_missing_before_and_after_a_release() -> None:
@@ -204,7 +204,7 @@ def test_a_ledger_follows_people_whose_age_became_unknown(tmp_path: Path) -> Non
     table = pa.table({"id": ["a", "b", "c", "d"], "age": ["34", "34", "999", "n/a"]})
     first = ledger.anonymize(table, policy, recipient="A")
     assert Counter(first.table["age"].to_pylist()) == {"34": 2, None: 2}
-    assert first.facts["unreadable"] == {"age": 1}
+    assert first.facts.unreadable == {"age": 1}
     again = table.set_column(1, "age", pa.array(["34", "34", "", "999"]))
     assert ledger.check(again, policy, recipient="A").passed  # nothing has changed: missing is missing
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import indistinct as ix
 from helpers import profiles
 from indistinct.attacks import downcoding
-from indistinct.release.manifest import policy_described, policy_digest
+from indistinct.policy.stated_policy import StatedPolicy, policy_digest
 
 BORN = ["1964-09-27", "1964-09-30", "1964-02-14", "1964-02-01", "1965-01-05", "1965-01-06"]
 
@@ -140,7 +140,7 @@ def test_a_level_whose_name_depends_on_the_values_is_looked_up_when_they_are_kno
 def test_policy_files_and_manifests_say_the_levels() -> None:
     policy = dates_policy(min_level="year", max_level=3)
     assert ix.parse_policy(ix.policy_toml(policy)) == policy
-    described = policy_described(policy)["columns"]["born"]
+    described = StatedPolicy.of(policy).to_dict()["columns"]["born"]
     assert (described["min_level"], described["max_level"]) == ("year", 3)
     assert policy_digest(policy) != policy_digest(dates_policy())
     with pytest.raises(ix.PolicyError, match="only a quasi column climbs"):

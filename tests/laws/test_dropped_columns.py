@@ -53,7 +53,7 @@ def test_it_names_nobody_so_repeated_cells_are_no_people_with_several_rows() -> 
 
 def test_conditions_may_ask_about_it_and_a_policy_file_says_it() -> None:
     policy = ix.Policy(columns=policy_for().columns, privacy=[ix.KAnonymity(1)], eligible=[ix.where("note", "present")])
-    assert ix.anonymize(TABLE, policy).facts["released"] == 3
+    assert ix.anonymize(TABLE, policy).facts.released == 3
     assert ix.parse_policy(ix.policy_toml(policy)) == policy
 
 

@@ -20,7 +20,7 @@ from helpers.profiles import examples
 from indistinct.cli import app
 from indistinct.policy.files.policy_file import parse_policy, policy_toml
 from indistinct.policy.files.policy_schema import policy_schema
-from indistinct.release.manifest import policy_digest
+from indistinct.policy.stated_policy import policy_digest
 from indistinct.search import Task, set_counts
 from indistinct.search.full_domain.best_node.set_counter import SetCounter
 from indistinct.search.full_domain.frontier import sweep
@@ -48,7 +48,7 @@ def test_one_known_column_needs_nothing_two_need_two_columns_and_three_are_plain
     """By hand: each two columns have a pair that stands alone, so for two known columns only one may stay."""
     alone = ix.anonymize(PEOPLE, policy_of(1, 3))
     assert alone.node == {"sex": 0, "town": 0, "job": 0}
-    assert alone.facts["smallest_group"] == 1
+    assert alone.facts.smallest_group == 1
     with pytest.raises(ix.InfeasibleError):
         ix.anonymize(PEOPLE, policy_of(1, 7))
     assert sum(ix.anonymize(PEOPLE, policy_of(2)).node.values()) == 2
@@ -369,7 +369,7 @@ def test_only_eligible_rows_are_counted_for_known_columns():
     policy = policy_of(2, eligible=where)
     with ix.anonymize(PEOPLE, policy) as release:
         rows = release.table.to_pylist()
-        assert release.facts["eligible"] == len(rows) == 3
+        assert release.facts.eligible == len(rows) == 3
         assert ix.verify(release.table, policy, original=PEOPLE).passed
     for names in combinations(PEOPLE.column_names, 2):
         assert min(Counter(tuple(row[name] for name in names) for row in rows).values()) >= 2

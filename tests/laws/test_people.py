@@ -648,7 +648,7 @@ def test_other_identifiers_may_have_pseudonyms_as_well(tmp_path):
 def test_the_holder_can_make_pseudonyms_anew_from_her_key(tmp_path, monkeypatch):
     monkeypatch.setenv("SECRET", "k" * 40)
     release = ix.anonymize(LINKED, linked_policy(key={"key_env": "SECRET"}))
-    key = hmac.digest(b"k" * 40, release.facts["pseudonym_salt"].encode(), "sha256")
+    key = hmac.digest(b"k" * 40, release.facts.pseudonym_salt.encode(), "sha256")
     expected = {hmac.new(key, f"3:{name}".encode(), "sha256").hexdigest()[:32] for name in ("ann", "bob", "cid", "dee")}
     assert set(release.table["pseudonym"].to_pylist()) == expected
     folder = release.write(tmp_path / "release")

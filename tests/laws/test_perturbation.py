@@ -48,7 +48,7 @@ def test_means_are_of_the_rows_that_leave_as_worked_out_by_hand():
     """The mean of 10, 20, 30, 40 and 60 is 32, from which 60 lies farthest: 60 and 40 are one cluster."""
     with ix.anonymize(STAYS, policy()) as release:
         assert costs(release) == [("a", 20), ("a", 20), ("a", 20), ("b", -1), ("b", 50), ("b", 50)]
-        assert release.facts["perturbations"] == {"cost": {"microaggregate": {"k": 2}}}
+        assert release.facts.perturbations == {"cost": {"microaggregate": {"k": 2}}}
         assert detail(release.verdict, "perturbed cost").startswith("declared: 2 means of clusters")
         verdict = release.verify(original=STAYS)
         assert verdict.passed
@@ -179,7 +179,7 @@ def test_noise_is_declared_and_missing_cells_stay_missing(kind):
     with ix.anonymize(STAYS, policy(column)) as release:
         rows = release.table.to_pylist()
         assert [row["ward"] for row in rows if row["cost"] is None] == ["b"]
-        assert release.facts["perturbations"] == {"cost": {"noise": {"scale": 3.0, "kind": kind}}}
+        assert release.facts.perturbations == {"cost": {"noise": {"scale": 3.0, "kind": kind}}}
         verdict = release.verify(original=STAYS)
         assert verdict.passed
         assert "cells are not compared one by one" in detail(verdict, "perturbation of cost")

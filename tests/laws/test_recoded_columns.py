@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import indistinct as ix
 from helpers import profiles
 from indistinct.attacks import link
-from indistinct.release.manifest import policy_described, policy_digest
+from indistinct.policy.stated_policy import StatedPolicy, policy_digest
 
 TABLE = pa.table(
     {
@@ -112,7 +112,7 @@ def test_what_cannot_be_read_is_refused_with_its_rows_or_dealt_with() -> None:
     with pytest.raises(ix.PolicyError, match=r"column 'cost': 1 value .*data rows 2\); or say unreadable"):
         ix.anonymize(table, policy())
     assert "column 'cost'" in str(ix.check(table, policy()))
-    assert ix.anonymize(table, policy(unreadable="suppress")).facts["released"] == 2
+    assert ix.anonymize(table, policy(unreadable="suppress")).facts.released == 2
     taken = ix.anonymize(table, policy(missing=["n/a"]))
     assert Counter(taken.table["cost"].to_pylist()) == {"100": 1, "200": 1, None: 1}
 
@@ -121,10 +121,10 @@ def test_a_policy_file_says_it_and_the_manifest_as_well() -> None:
     assert ix.parse_policy(ix.policy_toml(RECODED)) == RECODED
     assert "recode = { rounding = [100] }" in ix.policy_toml(RECODED)
     assert 'level = "month"' in ix.policy_toml(RECODED)
-    said = policy_described(RECODED)["columns"]
+    said = StatedPolicy.of(RECODED).to_dict()["columns"]
     assert (said["cost"]["recode"]["kind"], said["cost"]["recode"]["level"]) == ("rounding", 1)
     assert policy_digest(RECODED) != policy_digest(policy_with())
-    assert "recode" not in str(policy_described(policy_with()))
+    assert "recode" not in str(StatedPolicy.of(policy_with()).to_dict())
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_pseudonyms_and_moved_dates_repeat_under_the_same_key_and_seed(monkeypat
     for key, seed in (("a", 5), ("a", "5"), ("b", 5), ("a", 6)):
         monkeypatch.setenv("THE_KEY", key * 40)
         with ix.anonymize(PEOPLE, policy_of_people(key_env="THE_KEY"), seed=seed) as release:
-            found.append((release.facts["pseudonym_salt"], release.table.sort_by("number").to_pydict()))
+            found.append((release.facts.pseudonym_salt, release.table.sort_by("number").to_pydict()))
             if seed == "5":
                 with ix.anonymize(PEOPLE, release.policy, seed=seed) as again:
                     assert again.table.equals(release.table)

@@ -133,7 +133,7 @@ def test_levels_that_a_policy_demands_leave_a_proof_whole() -> None:
 def test_every_algorithm_over_the_lattice_stays_above_the_bottom(algorithm: Any, model: Any) -> None:
     table, policy = table_of(300, 2), policy_of(model)
     with ix.anonymize(table, policy, algorithm=algorithm, max_tuples=60) as release:
-        bottom = release.facts["bottom"]
+        bottom = release.facts.start_node
         assert any(bottom.values())
         assert release.node is not None
         assert all(release.node[name] >= level for name, level in bottom.items())
@@ -145,7 +145,7 @@ def test_every_algorithm_over_the_lattice_stays_above_the_bottom(algorithm: Any,
 def test_a_report_counts_the_original_where_tuples_were_merged() -> None:
     table, policy = table_of(300, 2), policy_of()
     with ix.anonymize(table, policy, max_tuples=60) as release:
-        assert any(release.facts["bottom"].values())
+        assert any(release.facts.start_node.values())
         found = report_facts(release, policy, original=table)["risk"][0]["before"]
     groups = Counter(zip(*(table[name].to_pylist() for name in policy.quasi), strict=True))
     assert found["alone"] == sum(rows == 1 for rows in groups.values())
@@ -158,10 +158,10 @@ def test_algorithms_that_need_every_tuple_get_every_tuple() -> None:
     for algorithm in (ix.Regroup(), ix.Mondrian(), ix.Samarati(satisfies="matrix"), ix.MinGenCell()):
         assert not getattr(algorithm, "uses_start_node", False)
     with ix.anonymize(table, policy, algorithm="mondrian", max_tuples=10) as release:
-        assert "bottom" not in release.facts
+        assert release.facts.start_node is None
         assert ix.verify(release.table, policy, original=table).passed
     with ix.anonymize(table, policy, max_tuples=10**6) as release:
-        assert "bottom" not in release.facts
+        assert release.facts.start_node is None
 
 
 @pytest.mark.slow
@@ -188,7 +188,7 @@ def test_a_report_says_nothing_of_people_who_were_not_counted_one_by_one() -> No
         (whole,) = report_facts(release, policy)["risk"]
     assert whole["before"]["alone"] > 250
     with ix.anonymize(table, policy, max_tuples=60) as release:
-        assert any(release.facts["bottom"].values())
+        assert any(release.facts.start_node.values())
         (cut,) = report_facts(release, policy)["risk"]
     assert cut["before"] is None
     assert cut["identifying"] == []
@@ -200,7 +200,7 @@ def test_levels_that_are_chosen_are_those_that_are_released() -> None:
     chosen = ix.Chosen(node={"age": 3, "zip": 4, "sex": 1})
     with ix.anonymize(table, policy, algorithm=chosen, max_tuples=10) as release:
         assert release.node == {"age": 3, "zip": 4, "sex": 1}
-        assert "bottom" not in release.facts
+        assert release.facts.start_node is None
 
 
 @pytest.mark.slow

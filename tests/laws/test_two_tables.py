@@ -658,7 +658,7 @@ def test_only_eligible_rows_are_in_the_tables_and_never_an_identifier(algorithm)
     with ix.anonymize(table, policy, algorithm=algorithm) as release:
         quasi, sensitive = release.tables["quasi"], release.tables["sensitive"]
         assert release.verify(table).passed
-        assert release.facts["eligible"] == quasi.num_rows == sensitive.num_rows == 11
+        assert release.facts.eligible == quasi.num_rows == sensitive.num_rows == 11
     expected = [row for row in table.to_pylist() if row["weight"] < 75 and row["illness"] != "flu"]
     assert sorted(quasi["weight"].to_pylist()) == sorted(row["weight"] for row in expected)
     assert Counter(sensitive["cost"].to_pylist()) == Counter(row["cost"] for row in expected)

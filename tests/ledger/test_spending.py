@@ -166,7 +166,7 @@ def test_a_budget_is_kept_by_source() -> None:
     entries = [*chain(2, manifest=drawn), *chain(1, manifest=drawn, source="other"), *chain(1)]
     assert spending.add_spending(entries) == {"main": Spending(0.8, 2e-6), "other": Spending(0.4, 1e-6)}
     assert [one.is_drawn for one in entries] == [True, True, True, False]
-    assert Spending.of_manifest({}) is None
+    assert Spending.of_draws(None) is None
     budget = Spending(1.0, 1e-5)
     spending.refuse_overspending("main", Spending(0.2, 1e-6), entries, budget)
     spending.refuse_overspending("new", Spending(1.0, 1e-6), entries, budget)

@@ -39,7 +39,7 @@ from indistinct.ledger.store import entry_files as files
 from indistinct.ledger.store.entry import Draft, Entry, Unreadable, canonical, chain_findings, from_row, to_row
 from indistinct.ledger.store.store import HeadMoved, Store
 from indistinct.ledger.terms import policy_text
-from indistinct.release.manifest import policy_digest
+from indistinct.policy.stated_policy import policy_digest
 
 PLACE = "0123456789abcdef" * 2
 NO_ENTRY = "0" * 64

@@ -249,7 +249,7 @@ def test_eligible_rows_are_those_for_which_every_condition_holds(conditions, num
         return
     with ix.anonymize(PEOPLE, made) as release:
         assert sorted(release.table["cost"].to_pylist()) == sorted(PEOPLE["cost"][n].as_py() for n in numbers)
-        assert release.facts["eligible"] == len(numbers)
+        assert release.facts.eligible == len(numbers)
 
 
 @pytest.mark.parametrize(

@@ -356,7 +356,7 @@ def test_a_fixed_node_spends_nothing_on_levels() -> None:
     policy = ix.Policy(columns, [ix.DifferentialPrivacy(1.0, 1e-3, for_levels=0)], algorithm="safepub")
     release = ix.anonymize(PEOPLE, policy)
     assert release.node == {"age": 2, "sex": 0}
-    assert release.facts["drawn"]["epsilon_of_levels"] == 0
+    assert release.facts.drawn.epsilon_of_levels == 0
 
 
 @pytest.mark.parametrize(
@@ -391,8 +391,8 @@ def test_a_seed_is_refused() -> None:
 def test_k_anonymity_beside_it_asks_for_larger_groups() -> None:
     policy = ix.Policy(DRAWN.columns, [*DRAWN.privacy, ix.KAnonymity(2000)], algorithm="safepub")
     release = ix.anonymize(PEOPLE, policy)
-    assert release.facts["smallest_group"] >= 2000
-    assert release.facts["drawn"]["k"] == 2000
+    assert release.facts.smallest_group >= 2000
+    assert release.facts.drawn.k == 2000
 
 
 # --- what tells of people who were not drawn --------------------------------------------------------------------------

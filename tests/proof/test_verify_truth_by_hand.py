@@ -23,12 +23,13 @@ from indistinct.engine import Rows, ValueCounts, open_table
 from indistinct.policy import Condition, Part, Person, Policy
 from indistinct.proof import perturbed_numbers, two_tables
 from indistinct.proof.checks import Check
-from indistinct.proof.linked_rows import linked_rows_checks, people_who_stay
 from indistinct.proof.people_recount import (
     _entries_left,
     count_people,
     groups_in_people,
+    linked_rows_checks,
     people_checks,
+    people_who_stay,
     released_people_check,
 )
 from indistinct.proof.truth import class_truth, linked_people, matching, person_trees
@@ -170,28 +171,22 @@ TWO = Policy({"age": ix.quasi(AGES), "ill": ix.sensitive(), "job": ix.other()}, 
 def test_untruths_of_two_tables() -> None:
     source = opened(age=["1", "1", "2", "3"], job=["a", "a", "b", "c"], ill=["flu", "HIV", "flu", "ache"])
 
-    def said(ages: str, jobs: str, classes: str, ills: list[str], theirs: str) -> tuple[list[str], int]:
+    def said(ages: str, jobs: str, classes: str, ills: list[str], theirs: str) -> tuple[dict[str, int], int]:
         quasi = opened(class_id=list(classes), age=list(ages), job=list(jobs))
         sensitive = opened(class_id=list(theirs), ill=ills)
         with quasi, sensitive:
             return class_truth.untruths(quasi, sensitive, source, TWO)
 
-    assert said("112", "aab", "000", ["flu", "HIV", "flu"], "000") == ([], 4)
-    assert said("112", "aab", "000", ["flu", "HIV", "HIV"], "000")[0] == [
-        "1 rows of the sensitive table are not in the original",
-        "1 classes have sensitive values that cannot be those of their quasi-identifiers",
-    ]
-    assert said("111", "aaa", "000", ["flu", "HIV", "flu"], "000")[0][0] == (
-        "1 rows of the quasi table are not in the original"
-    )
-    assert said("113", "aac", "011", ["ache", "HIV", "flu"], "011")[0] == [
-        "2 classes have sensitive values that cannot be those of their quasi-identifiers"
-    ]
+    assert said("112", "aab", "000", ["flu", "HIV", "flu"], "000") == ({"quasi": 0, "sensitive": 0, "classes": 0}, 4)
+    assert said("112", "aab", "000", ["flu", "HIV", "HIV"], "000")[0] == {"quasi": 0, "sensitive": 1, "classes": 1}
+    assert said("111", "aaa", "000", ["flu", "HIV", "flu"], "000")[0]["quasi"] == 1
+    lost = said("113", "aac", "011", ["ache", "HIV", "flu"], "011")[0]
+    assert lost == {"quasi": 0, "sensitive": 0, "classes": 2}
     holds = replace(TWO, eligible=[Condition("age", "!=", "3")])
     with opened(class_id=["0"], age=["3"], job=["c"]) as quasi, opened(class_id=["0"], ill=["ache"]) as sensitive:
         found, eligible = class_truth.untruths(quasi, sensitive, source, holds)
         assert eligible == 3
-        assert len(found) == 3
+        assert all(found.values())
     source.close()
 
 
@@ -200,16 +195,14 @@ def test_untruths_of_two_tables() -> None:
 
 def test_classes_are_numbers_of_as_many_rows_in_both() -> None:
     check = two_tables._classes_check
-    assert check({"0": 2, "1": 3}, {"0": 2, "1": 3}) == Check(
-        "classes", True, "2 classes; each has as many rows in both tables"
-    )
-    assert check({"0": 2}, {"0": 3}).detail == "1 class; 1 class has another number of rows in the sensitive table"
-    assert check({"0": 2, "1": 1}, {"0": 2, "2": 1}).detail.startswith("2 classes; 2 classes have other numbers")
+    assert check({"0": 2, "1": 3}, {"0": 2, "1": 3}) == Check("classes.sizes", True, {"classes": 2})
+    assert check({"0": 2}, {"0": 3}).numbers == {"classes": 1, "differing": 1, "digits": 2}
+    assert check({"0": 2, "1": 1}, {"0": 2, "2": 1}).numbers["differing"] == 2
     assert check({"99": 2}, {"99": 2}).passed
     assert not check({"100": 2}, {"100": 2}).passed
-    assert "at most 2 digits" in check({"Ann": 2}, {"Ann": 2}).detail
+    assert check({"Ann": 2}, {"Ann": 2}).numbers == {"classes": 1, "differing": 0, "digits": 2}
     assert not check({"01": 2}, {"01": 2}).passed
-    assert check({"Ann": 2}, {"Ann": 3}).detail.startswith("1 class; 1 class has another number")
+    assert check({"Ann": 2}, {"Ann": 3}).numbers["differing"] == 1
     assert two_tables._digits("\u0663") == ""
     assert [two_tables._digits(name) for name in ("7", "", None, "-1", "1.5", "²", "9" * 19, "9" * 20)] == [
         *("7", "", "", "", "", "", "9" * 19, ""),
@@ -255,12 +248,12 @@ def test_rows_of_a_class_that_stand_together_are_noticed() -> None:
 
     def said(ours: list[str], theirs: list[str]) -> list[str]:
         with opened(class_id=ours) as quasi, opened(class_id=theirs) as sensitive:
-            return [check.detail.partition(", so")[0] for check in two_tables._order_checks(quasi, sensitive)]
+            return [one for check in two_tables._order_checks(quasi, sensitive) for one in check.numbers["told"]]
 
     assert said(apart, apart[::-1]) == []
-    assert said(together, apart[::-1]) == ["the quasi table has rows of a class together"]
-    assert said(apart[::-1], together) == ["the sensitive table has rows of a class together"]
-    assert said(apart, apart) == ["both tables have rows of a class at the same places"]
+    assert said(together, apart[::-1]) == ["quasi"]
+    assert said(apart[::-1], together) == ["sensitive"]
+    assert said(apart, apart) == ["both"]
     assert said(apart, apart[:-1]) == []
 
 
@@ -272,7 +265,7 @@ def test_bags_have_each_value_as_often_as_a_class_has_it() -> None:
         opened(ill=list("xxyxxxy"), class_id=list("1112222")) as sensitive,
     ):
         told = two_tables._join_check(quasi, sensitive, policy, 4)
-    assert told.detail == "3 people are linked to a bag of sensitive values that fewer than 4 share"
+    assert told.numbers == {"k": 4, "linked": 3}
     assert not told.passed
 
 
@@ -307,13 +300,8 @@ def join(ages: str, classes: str, ills: str, theirs: str, k: int = 2) -> Check:
 
 
 def test_whoever_joins_both_tables_finds_k_people() -> None:
-    assert join("12", "00", "ab", "00") == Check(
-        "join", True, "at least 2 people share each bag of sensitive values that somebody is linked to"
-    )
-    assert (
-        join("123", "001", "abc", "001").detail
-        == "1 person is linked to a bag of sensitive values that fewer than 2 share"
-    )
+    assert join("12", "00", "ab", "00") == Check("classes.join", True, {"k": 2, "linked": None})
+    assert join("123", "001", "abc", "001").numbers == {"k": 2, "linked": 1}
     assert not join("123", "001", "abc", "001").passed
     assert join("1234", "0011", "abab", "0011", 4).passed  # both classes have the same values
     assert not join("1234", "0011", "abac", "0011", 4).passed
@@ -334,34 +322,42 @@ def test_a_recount_of_two_tables() -> None:
             found = two_tables.judge_two_tables({"quasi": quasi, "sensitive": other}, by)
         assert found.noun == "class"
         assert found.rows == sum(found.sizes)
-        return {check.name.partition(" ")[0]: check.passed for check in found.checks}
+        return {check.id: check.passed for check in found.checks}
 
-    whole = {"columns": True, "classes": True, "missing": True, "l-diversity": True, "k-anonymity": True, "join": True}
+    passing = (
+        "cells.columns",
+        "classes.sizes",
+        "cells.codes",
+        "model.l-diversity",
+        "model.k-anonymity",
+        "classes.join",
+    )
+    whole = dict.fromkeys(passing, True)
     assert names("12", "00", "ab", "00") == whole
-    assert names("12", "00", "aa", "00") == whole | {"l-diversity": False}
-    assert names("12", "00", "a9", "00") == whole | {"missing": False}
-    assert names("12", "01", "ab", "01") == whole | {"l-diversity": False, "k-anonymity": False, "join": False}
-    assert names("12", "00", "abb", "000") == whole | {"classes": False}
-    assert names("", "", "ab", "00") == {"columns": True, "rows": False}
-    assert names("12", "00", "", "") == {"columns": True, "rows": False}
+    assert names("12", "00", "aa", "00") == whole | {"model.l-diversity": False}
+    assert names("12", "00", "a9", "00") == whole | {"cells.codes": False}
+    assert names("12", "01", "ab", "01") == whole | dict.fromkeys(passing[3:], False)
+    assert names("12", "00", "abb", "000") == whole | {"classes.sizes": False}
+    assert names("", "", "ab", "00") == {"cells.columns": True, "cells.rows": False}
+    assert names("12", "00", "", "") == {"cells.columns": True, "cells.rows": False}
     alone = replace(policy, privacy=(ix.KAnonymity(1),))
     assert names("12", "00", "ab", "00", alone) == {
-        "columns": True,
-        "classes": True,
-        "missing": True,
-        "sensitive": False,
-        "k-anonymity": True,
+        "cells.columns": True,
+        "classes.sizes": True,
+        "cells.codes": True,
+        "classes.sensitive": False,
+        "model.k-anonymity": True,
     }
     more = replace(policy, privacy=(ix.KMap(2, "people.csv"), ix.KAnonymity(2, known=1), ix.LDiversity(2)))
     found = names("12", "00", "ab", "00", more)
-    assert (found["k-map"], found["k-anonymity"], found["l-diversity"]) == (False, False, True)
+    assert (found["model.k-map"], found["model.k-anonymity"], found["model.l-diversity"]) == (False, False, True)
     with opened(class_id=["0", "1"], age=["1", "2"]) as quasi, opened(class_id=["0"], ill=["a"]) as other:
-        words = two_tables.judge_two_tables({"quasi": quasi, "sensitive": other}, policy).checks[1].detail
-        assert words == "2 classes; 1 class has another number of rows in the sensitive table"
+        judged = two_tables.judge_two_tables({"quasi": quasi, "sensitive": other}, policy)
+        assert judged.checks[2].numbers["differing"] == 1
     with opened(class_id=["0"], age=["1"], ill=["a"]) as quasi, opened(class_id=["0"], ill=["a"]) as other:
         judged = two_tables.judge_two_tables({"quasi": quasi, "sensitive": other}, policy)
-        assert [check.passed for check in judged.checks] == [False]
-        assert judged.checks[0].detail.startswith("quasi table: 'ill' is not released here; sensitive table: 2 columns")
+        assert [check.passed for check in judged.checks] == [False, True]
+        assert judged.checks[0].numbers["elsewhere"] == ["ill"]
 
 
 def test_two_tables_are_told_apart_by_columns_and_order() -> None:
@@ -369,16 +365,15 @@ def test_two_tables_are_told_apart_by_columns_and_order() -> None:
     names = [str(number) for number in range(30) for _ in range(2)]
     with opened(class_id=names, age=names) as quasi, opened(class_id=names, ill=names) as sensitive:
         found = two_tables.judge_two_tables({"quasi": quasi, "sensitive": sensitive}, policy)
-        assert [(check.name, check.passed) for check in found.checks][-1] == ("order", False)
+        assert [(check.id, check.passed) for check in found.checks][-1] == ("classes.order", False)
     apart = [*map(str, range(29, -1, -1)), *map(str, range(30))]
     with opened(class_id=names, age=names) as quasi, opened(class_id=apart, ill=apart) as sensitive:
         found = two_tables.judge_two_tables({"quasi": quasi, "sensitive": sensitive}, policy)
-        assert found.checks[-1].detail.startswith("the quasi table has rows of a class together, so the order")
+        assert found.checks[-1].numbers["told"] == ["quasi"]
     with opened(age=["1"]) as quasi, opened(class_id=["0"], ill=["a"], town=["b"]) as sensitive:
         found = two_tables.judge_two_tables({"quasi": quasi, "sensitive": sensitive}, policy)
-        assert [check.detail for check in found.checks] == [
-            "quasi table: 'class_id' is missing; sensitive table: 'town' is not in the policy"
-        ]
+        ours, theirs = (check.numbers for check in found.checks)
+        assert (ours["missing"], theirs["unknown"]) == (["class_id"], ["town"])
 
 
 @pytest.mark.slow
@@ -393,14 +388,13 @@ def test_two_tables_against_the_original() -> None:
             opened(class_id=zeros, ill=list(ills)) as sensitive,
         ):
             checks = two_tables.prove_two_tables({"quasi": quasi, "sensitive": sensitive}, source, policy, claimed)
-        assert checks[0].passed is checks[0].detail.endswith("and sensitive values that can be theirs")
-        return [(check.name, check.passed) for check in checks]
+        return [(check.id, check.passed) for check in checks]
 
-    assert found("123", "bac") == [("truthful", True), ("suppression limit", True)]
-    assert found("12", "ba") == [("truthful", True), ("suppression limit", False)]
-    assert found("123", "bad") == [("truthful", False), ("suppression limit", True)]
-    assert found("123", "bac", 1) == [("truthful", True), ("suppression limit", True)]
-    assert found("123", "bac", 2) == [("truthful", True), ("suppressed rows", False), ("suppression limit", True)]
+    assert found("123", "bac") == [("truth.rows", True), ("suppression.limit", True)]
+    assert found("12", "ba") == [("truth.rows", True), ("suppression.limit", False)]
+    assert found("123", "bad") == [("truth.rows", False), ("suppression.limit", True)]
+    assert found("123", "bac", 1) == [("truth.rows", True), ("suppression.limit", True)]
+    assert found("123", "bac", 2) == [("truth.rows", True), ("suppression.stated", False), ("suppression.limit", True)]
     with opened(age=["1"]) as source, opened(class_id=["0"], age=["1"]) as quasi, pytest.raises(ix.PolicyError):
         two_tables.prove(quasi, quasi, source, policy)
 
@@ -438,18 +432,17 @@ def proof_of_means(released: Sequence[float], original: Sequence[float], k: int 
 def test_means_are_worked_out_anew() -> None:
     assert proof_of_means([1.5, 1.5, 10.5, 10.5], [1.0, 2.0, 10.0, 11.0]).passed
     assert proof_of_means([10.5, 1.5, 1.5, 10.5], [10.0, 1.0, 2.0, 11.0]).passed
-    assert (
-        proof_of_means([1.5, 10.5, 1.5, 10.5], [1.0, 2.0, 10.0, 11.0]).detail
-        == "2 numbers are not the means of their clusters"
-    )
+    assert proof_of_means([1.5, 10.5, 1.5, 10.5], [1.0, 2.0, 10.0, 11.0]).numbers["wrong"] == 2
     assert not proof_of_means([1.5, 1.5, 10.5, 10.6], [1.0, 2.0, 10.0, 11.0]).passed
     assert not proof_of_means([1.4, 1.5, 10.5, 10.5], [1.0, 2.0, 10.0, 11.0]).passed
-    assert proof_of_means([1.0], [1.0]) == Check("t", False, "1 numbers make no cluster of 2")
+    assert proof_of_means([1.0], [1.0]) == Check(
+        "truth.perturbed", False, {"column": "t", "how": "no cluster", "numbers": 1, "k": 2}
+    )
     assert proof_of_means([0.0, 0.0], [-1.0, 1.0]).passed
     assert proof_of_means([1.5 * (1 + 5e-10), 1.5], [1.0, 2.0]).passed
     assert proof_of_means([3.0, 3.0, 7.0, 7.0], [1.0, 5.0, 5.0, 9.0]).passed
     assert not proof_of_means([3.0, 3.0, 3.0, 7.0], [1.0, 5.0, 5.0, 9.0]).passed  # one 5 is in each cluster
-    assert proof_of_means([1.5, 1.5], [1.0, 2.0]).detail.startswith("all 2 numbers are the means")
+    assert proof_of_means([1.5, 1.5], [1.0, 2.0]).numbers["numbers"] == 2
 
 
 def known_pairs(shown: Sequence[float], given: Sequence[float], mine: Sequence[int], theirs: Sequence[int]) -> Any:
@@ -462,10 +455,10 @@ def test_numbers_of_rows_that_are_alike() -> None:
     assert (both.released.tolist(), both.original.tolist()) == ([4.0, 5.0, 9.0], [3.0, 6.0, 8.0])
     missing = known_pairs([5.0, nan], [6.0, nan], [0, 0], [0, 0])
     assert (missing.released.tolist(), missing.original.tolist()) == ([5.0], [6.0])
-    assert isinstance(known_pairs([nan, nan], [6.0, nan], [0, 0], [0, 0]), str)
-    assert isinstance(known_pairs([5.0, 4.0], [6.0, nan], [0, 0], [0, 0]), str)
-    assert known_pairs([5.0], [6.0, 7.0], [0], [0, 0]) is None
-    assert known_pairs([5.0], [6.0, nan], [0], [0, 0]) is None
+    assert known_pairs([nan, nan], [6.0, nan], [0, 0], [0, 0]) == "missing"
+    assert known_pairs([5.0, 4.0], [6.0, nan], [0, 0], [0, 0]) == "missing"
+    assert known_pairs([5.0], [6.0, 7.0], [0], [0, 0]) == "unknown"
+    assert known_pairs([5.0], [6.0, nan], [0], [0, 0]) == "unknown"
     gone = known_pairs([5.0], [6.0, 7.0, nan], [0], [0, 1, 1])
     assert (gone.released.tolist(), gone.original.tolist()) == ([5.0], [6.0])
 
@@ -474,21 +467,16 @@ def test_noise_keeps_to_its_bounds() -> None:
     both = perturbed_numbers._Pairs(np.array([10.0, 12.0]), np.array([11.0, 11.0]))
     uniform = ix.Noise(1.0, "uniform")
     kept = perturbed_numbers._prove_noise("t", both, uniform)
-    assert (kept.passed, kept.name) == (True, "t")
-    assert kept.detail.endswith("none lies farther from an original than it may")
+    assert (kept.passed, kept.numbers["wrong"]) == (True, 0)
     at_the_end = np.array([11 - 1 - uniform.step - 5e-9, 11 + 1 + uniform.step + 5e-9])
     assert perturbed_numbers._prove_noise("t", replace(both, released=at_the_end), uniform).passed
     far = perturbed_numbers._prove_noise("t", replace(both, released=np.array([9.0, 14.0])), uniform)
     assert not far.passed
-    assert far.detail == "2 numbers lie farther from any original than 1"
+    assert far.numbers["wrong"] == 2
     normal = perturbed_numbers._prove_noise(
         "t", replace(both, released=np.array([-99.0, 99.0])), ix.Noise(1.0, "normal")
     )
-    assert normal == Check(
-        "t",
-        True,
-        "declared: normal noise of scale 1; cells are not compared one by one; missing cells are those of the original",
-    )
+    assert normal == Check("truth.perturbed", True, {"column": "t", "how": "noise", "kind": "normal", "scale": 1.0})
 
 
 def test_perturbed_columns_from_their_cells() -> None:
@@ -509,12 +497,12 @@ def test_perturbed_columns_from_their_cells() -> None:
     assert passed(["1", "1", "2"], ["5", "6", None]) == [False, True]
     assert passed(["1", "1", "x"], ["5", "y", "z"]) == [False, False]
     assert perturbed_numbers._means_check("pay", np.array([1.0, 1.0]), 2) == Check(
-        "perturbed pay", True, "declared: 1 mean of clusters, each in at least 2 rows"
+        "cells.perturbed", True, {"column": "pay", "k": 2, "means": 1}
     )
     assert perturbed_numbers._means_check("pay", np.array([1.0, 2.0]), 2) == Check(
-        "perturbed pay", False, "2 numbers stand in fewer than 2 rows, as no mean of 2 does"
+        "cells.perturbed", False, {"column": "pay", "k": 2, "alone": 2}
     )
-    assert perturbed_numbers._numbers(pa.chunked_array([["x", "x", "1"]])) == "2 cells are no number"
+    assert perturbed_numbers._numbers(pa.chunked_array([["x", "x", "1"]])) == 2
     codes, texts = perturbed_numbers._codes(pa.chunked_array([], pa.string()))
     assert (codes.tolist(), texts) == ([], [])
     with opened(age=["1"]) as rows:
@@ -525,7 +513,7 @@ def test_perturbed_columns_from_their_cells() -> None:
     ):
         means, noise = perturbed_numbers.prove_perturbations(mine, theirs, policy, ["age"])
         assert means.passed
-        assert (noise.passed, noise.name) == (False, "perturbation of tax")
+        assert (noise.passed, noise.numbers["column"]) == (False, "tax")
         none = perturbed_numbers.prove_perturbations(
             mine, theirs, Policy({"age": ix.quasi()}, [ix.KAnonymity(1)]), ["age"]
         )
@@ -545,27 +533,23 @@ def proof_of_noise(mine: dict[str, Sequence[Cell]], theirs: dict[str, Sequence[C
     policy = Policy({"age": ix.quasi(), "pay": ix.other(perturb=ix.Noise(1.0, "uniform"))}, [ix.KAnonymity(1)])
     with opened(**mine) as released, opened(**theirs) as general:
         (check,) = perturbed_numbers.prove_perturbations(released, general, policy, ["age"])
-    assert check.name == "perturbation of pay"
-    return check.passed, check.detail
+    assert (check.id, check.numbers["column"]) == ("truth.perturbed", "pay")
+    return check.passed, check.numbers["how"]
 
 
 def test_noise_is_compared_as_far_as_it_is_known_whose_it_is() -> None:
     original: dict[str, Sequence[Cell]] = {"age": ["1", "2", "2"], "pay": ["5", "7", "8"]}
     assert proof_of_noise({"age": ["2", "2"], "pay": ["8.5", "7.5"]}, original)[0]
     assert not proof_of_noise({"age": ["2", "2"], "pay": ["8.5", "9.5"]}, original)[0]
-    assert proof_of_noise({"age": ["2"], "pay": ["99"]}, original) == (
-        True,
-        "not compared: of rows that are alike some left and some did not, and nothing tells which; no more cells are "
-        "missing, or present, than in the original",
-    )
-    assert proof_of_noise({"age": ["1"], "pay": ["x"]}, original) == (False, "1 cell is no number")
+    assert proof_of_noise({"age": ["2"], "pay": ["99"]}, original) == (True, "unknown")
+    assert proof_of_noise({"age": ["1"], "pay": ["x"]}, original) == (False, "no number")
     assert proof_of_noise({"age": ["1"], "pay": ["5"]}, original | {"pay": ["5", "x", "8"]}) == (
         False,
-        "the original holds what is no number",
+        "no number in original",
     )
     assert proof_of_noise({"age": ["1"], "pay": [None]}, original) == (
         False,
-        "cells are missing that are not in the original, or the other way round",
+        "missing",
     )
 
 
@@ -749,11 +733,9 @@ def test_people_of_a_release_before_it_leaves() -> None:
     policy = Policy({"age": ix.quasi(AGES)}, [ix.KAnonymity(2)], person="id")
     with opened(age=["1", "1", "2"], id=["a", "b", "a"]) as rows:
         said = PeopleFacts(3, 2, 1, 1, smallest_group=1)
-        assert released_people_check(rows, policy, said) == Check(
-            "people: manifest", True, "the rows have the people of the manifest"
-        )
+        assert released_people_check(rows, policy, said) == Check("people.stated", True)
         wrong_facts = released_people_check(rows, policy, replace(said, released=3, smallest_group=2))
-        assert wrong_facts.detail == "released is 2, not 3; smallest_group is 1, not 2"
+        assert wrong_facts.numbers == {"released": 2, "smallest_group": 1}
         assert not wrong_facts.passed
     with opened(age=["1", "1"], id=["a", "b"]) as rows:
         assert released_people_check(rows, policy, PeopleFacts(2, 2, 0, 0, smallest_group=2)).passed
@@ -764,17 +746,19 @@ def test_models_on_rows_that_say_whose_they_are() -> None:
     policy = Policy({"age": ix.quasi(AGES), "sex": ix.quasi(), "ill": ix.sensitive()}, [ix.KAnonymity(2)], person="id")
     rows = opened(age=list("1122"), sex=list("ffmm"), ill=list("abaa"), id=list("xxyz"))
 
-    def found(*models: ix.PrivacyModel, person: Any = "id") -> list[tuple[bool, str]]:
-        asked = replace(policy, privacy=models, person=person)
-        return [(check.passed, check.detail) for check in count_people(rows, asked, ("id",))]
+    def found(*models: ix.PrivacyModel, person: Any = "id") -> list[tuple[bool, list[int]]]:
+        """Return whether models hold, and the groups that fail and the people in them, or those of the smallest."""
+        asked, names = replace(policy, privacy=models, person=person), ("failing", "groups", "inside", "smallest")
+        checks = count_people(rows, asked, ("id",))
+        return [(one.passed, [one.numbers[name] for name in names if name in one.numbers]) for one in checks]
 
-    assert found(ix.KAnonymity(2)) == [(False, "1 of 2 groups fail, 1 person in them")]
-    assert found(ix.KAnonymity(1)) == [(True, "2 groups, the smallest of 1 person")]
-    assert found(ix.LDiversity(2)) == [(False, "1 of 2 groups fail, 2 people in them")]
+    assert found(ix.KAnonymity(2)) == [(False, [1, 2, 1])]
+    assert found(ix.KAnonymity(1)) == [(True, [2, 1])]
+    assert found(ix.LDiversity(2)) == [(False, [1, 2, 2])]
     assert [passed for passed, _ in found(ix.KAnonymity(2, known=1), ix.KAnonymity(1, known=1))] == [False, True]
     linked = Person("id", release="pseudonym")
-    assert found(ix.KAnonymity(2), person=linked) == [(False, "1 of 2 profiles fail, 1 person in them")]
-    assert found(ix.KAnonymity(1), person=linked) == [(True, "2 profiles, the smallest of 1 person")]
+    assert found(ix.KAnonymity(2), person=linked) == [(False, [1, 2, 1])]
+    assert found(ix.KAnonymity(1), person=linked) == [(True, [2, 1])]
     # of three people two have a, and one b: in the second group all have a, half more than in the table
     assert [passed for passed, _ in found(ix.BetaLikeness(0.0001), ix.BetaLikeness(2.0))] == [False, True]
     people = table(age=["1", "2", "2"], sex=["f", "m", "m"])
@@ -798,37 +782,31 @@ def test_rows_in_different_engines_are_not_compared_under_pseudonyms() -> None:
     elsewhere: Any = object()
     with opened(age=["1"]) as rows:
         (check,) = linked_rows_checks(rows, elsewhere, TWO)
-    assert check == Check("linked rows", True, "not compared: the release and the original are in different engines")
+    assert check == Check("truth.linked_rows", True, {"why": "engines"})
 
 
 def test_rows_under_a_pseudonym_are_those_of_one_person() -> None:
     linked = Policy({"age": ix.quasi(AGES)}, [ix.KAnonymity(1)], person=Person("id", release="pseudonym"))
     general = opened(age=list("1221"), id=list("aabb"))
 
-    def found(pseudonyms: str, ages: str, policy: Policy = linked) -> list[tuple[bool, str]]:
+    def found(pseudonyms: str, ages: str, policy: Policy = linked) -> list[tuple[bool, Any]]:
         with opened(pseudonym=list(pseudonyms), age=list(ages)) as released:
-            return [(check.passed, check.detail) for check in linked_rows_checks(released, general, policy)]
+            return [(check.passed, check.numbers) for check in linked_rows_checks(released, general, policy)]
 
-    whole = "the rows of each pseudonym are all rows of a person of her own"
-    assert found("xxyy", "1212") == [(True, whole)]
-    assert found("xx", "12") == [(True, whole)]
-    assert found("xxyy", "1122") == [(False, "4 rows are linked that are not one person's")]
-    assert found("x", "1") == [(False, "1 rows are linked that are not one person's")]
+    assert found("xxyy", "1212") == found("xx", "12") == [(True, {})]
+    assert found("xxyy", "1122") == [(False, {"wrong": 4, "unit": "row"})]
+    assert found("x", "1") == [(False, {"wrong": 1, "unit": "row"})]
     single = replace(linked, person=Person("id", release="pseudonym", suppress="rows"))
-    assert found("x", "1", single) == [
-        (True, "not compared: people may have lost single rows, and nothing tells which")
-    ]
+    assert found("x", "1", single) == [(True, {"why": "single rows"})]
     other: Any = SimpleNamespace()
-    assert linked_rows_checks(other, general, linked)[0].detail.startswith("not compared: the release and the original")
+    assert linked_rows_checks(other, general, linked)[0].numbers == {"why": "engines"}
     general.close()
     with (
         opened(pseudonym=["x"], age=["1"], day=["2000-01-05"], note=["n"]) as released,
         opened(id=["a"], age=["1"], day=["2000-01-01"], note=["n"]) as original,
     ):
-        assert [check.name for check in linked_rows_checks(released, original, MOVED)] == [
-            "linked rows",
-            "distances of dates",
-        ]
+        found_ids = [check.id for check in linked_rows_checks(released, original, MOVED)]
+        assert found_ids == ["truth.linked_rows", "truth.dates"]
 
 
 @pytest.mark.slow
@@ -851,7 +829,7 @@ def test_models_on_the_people_behind_a_release() -> None:
     assert passed(["1", "1", "2", "2"], ix.KAnonymity(2, known=1)) == [False]
     with opened(age=["1", "1"], sex=["f", "f"], ill=["a", "b"]) as released:
         (check,) = people_checks(released, general, policy)
-        assert check.detail == "1 group, the smallest of 2 people"
+        assert (check.numbers["groups"], check.numbers["smallest"], check.numbers["unit"]) == (1, 2, "person")
     general.close()
     with (
         opened(age=list("1122"), sex=list("fmfm"), ill=list("aaaa"), id=list("wxyz")) as general,
@@ -910,18 +888,11 @@ def suppression(ages: Sequence[Cell], suppressed: int, *models: ix.PrivacyModel,
 @pytest.mark.slow
 def test_no_more_rows_are_suppressed_than_must_be() -> None:
     ages = ["1", "1", "1", "2", "2", "3"]
-    assert suppression(ages, 1) == Check(
-        "least suppression", True, "1 row suppressed, as many as must be at this generalization"
-    )
-    assert suppression(ages, 2) == Check(
-        "least suppression", False, "2 rows suppressed, but 1 must be at this generalization"
-    )
+    assert suppression(ages, 1) == Check("suppression.least", True, {"how": "exact", "suppressed": 1, "required": 1})
+    assert suppression(ages, 2) == Check("suppression.least", False, {"how": "exact", "suppressed": 2, "required": 1})
     assert not suppression(ages, 0).passed
     with_group = suppression(ages, 3)  # the smallest group to hide the one among
-    assert (with_group.passed, with_group.detail) == (
-        True,
-        "1 row must be suppressed, and the smallest group to hide them among",
-    )
+    assert (with_group.passed, with_group.numbers["how"]) == (True, "with the smallest group")
     assert not suppression(ages, 4).passed
     assert not suppression([*ages, "4"], 4).passed  # two are enough to hide among each other
     assert not suppression(["1", "1", "2", "2"], 2).passed  # there is nothing to hide
@@ -929,9 +900,9 @@ def test_no_more_rows_are_suppressed_than_must_be() -> None:
     people = table(age=["1"])
     assert suppression(["1", "1", "2"], 1, ix.KMap(1, people)).passed  # nobody of the population is 2
     assert suppression(["1", "1", "2"], 2, ix.KMap(1, people)) == Check(
-        "least suppression", True, "2 rows suppressed; at least 1 must be here"
+        "suppression.least", True, {"how": "at least", "suppressed": 2, "required": 1}
     )
-    assert suppression(["1", "1", "2"], 2, ix.KMap(1, table(age=["2"]))).detail.startswith("2 rows suppressed, as many")
+    assert suppression(["1", "1", "2"], 2, ix.KMap(1, table(age=["2"]))).numbers["how"] == "exact"
     assert not suppression(["1", "1", "2"], 0, ix.KMap(1, people)).passed
     assert not suppression(["1", "1", "2"], 2, ix.KAnonymity(1)).passed
     of_people = Policy({"age": ix.quasi(AGES)}, [ix.KAnonymity(2)], person="id")
@@ -949,7 +920,7 @@ def test_no_more_rows_are_suppressed_than_must_be() -> None:
     assert suppression(ages, 1, person=linked).passed
     assert not suppression(ages, 3, person=linked).passed
     single = Person("id", release="pseudonym", suppress="rows")
-    told = Check("least suppression", True, "1 row suppressed; at least 1 must be here")
+    told = Check("suppression.least", True, {"how": "at least", "suppressed": 1, "required": 1})
     assert suppression(ages, 1, person=single) == told
     assert suppression(ages, 4, person=single).passed
     assert not suppression(ages, 0, person=single).passed
@@ -1021,33 +992,29 @@ def days(*numbers: int | None) -> list[Cell]:
     return [None if number is None else f"2000-01-{number:02}" for number in numbers]
 
 
-def linked_checks(who: str, ages: str, moved: Sequence[Cell]) -> dict[str, tuple[bool, str]]:
+def linked_checks(who: str, ages: str, moved: Sequence[Cell]) -> dict[str, tuple[bool, Any]]:
     """Compare with an original: a has 1 on days 1 and 4, b has 1 on day 10, c has 2 on none."""
     numbers = Numbers()
     mine = trees(numbers, True, who, ages, moved)
     theirs = trees(numbers, False, "aabc", "1112", days(1, 4, 10, None))
     return {
-        check.name: (check.passed, check.detail) for check in linked_people.linked_people_checks(mine, theirs, numbers)
+        check.id: (check.passed, check.numbers) for check in linked_people.linked_people_checks(mine, theirs, numbers)
     }
 
 
 def test_pseudonyms_stand_for_people_whose_dates_moved_together() -> None:
     whole = linked_checks("xxyz", "1112", days(3, 6, 5, None))
-    assert whole["linked rows"] == (True, "the rows of each pseudonym are all rows of a person of her own")
-    assert whole["distances of dates"] == (True, "all dates of a person have moved by one number of days, 10 at most")
+    assert whole == {"truth.linked_rows": (True, {}), "truth.dates": (True, {"days": 10})}
     assert linked_checks("xxyz", "1122", days(3, 6, 5, None)) == {
-        "linked rows": (False, "1 pseudonyms stand for no person's rows")
+        "truth.linked_rows": (False, {"wrong": 1, "unit": "pseudonym"})
     }
     torn = linked_checks("xxyz", "1112", days(3, 7, 5, None))
-    assert torn["distances of dates"] == (
-        False,
-        "the dates of 1 pseudonyms have other distances than any such person's",
-    )
+    assert torn["truth.dates"] == (False, {"days": 10, "pseudonyms": 1, "how": "distances"})
     far = linked_checks("xxyz", "1112", days(3, 6, 21, None))
-    assert far["distances of dates"] == (False, "the dates of 1 pseudonyms have moved by more than 10 days")
+    assert far["truth.dates"] == (False, {"days": 10, "pseudonyms": 1, "how": "too far"})
     assert linked_checks("zxxy", "2111", days(None, 3, 6, 21)) == far
-    assert linked_checks("y", "1", days(20))["distances of dates"][0]
-    assert not linked_checks("z", "2", days(20))["distances of dates"][0]
+    assert linked_checks("y", "1", days(20))["truth.dates"][0]
+    assert not linked_checks("z", "2", days(20))["truth.dates"][0]
 
 
 def test_people_who_are_suppressed_need_no_pseudonym() -> None:
@@ -1056,7 +1023,7 @@ def test_people_who_are_suppressed_need_no_pseudonym() -> None:
         opened(id=list("aabc"), age=list("1112"), day=days(1, 4, 10, None), note=["n"] * 4) as general,
     ):
         found = linked_rows_checks(released, general, MOVED)
-    assert [(check.name, check.passed) for check in found] == [("linked rows", True), ("distances of dates", True)]
+    assert [(check.id, check.passed) for check in found] == [("truth.linked_rows", True), ("truth.dates", True)]
     numbers = Numbers()
     nobody = trees(numbers, True, "", "", [])
     assert nobody.profiles(lambda part: part.policy.quasi, numbers, with_dates=True).tolist() == []

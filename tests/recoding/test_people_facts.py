@@ -77,7 +77,7 @@ def test_people_are_counted_as_by_hand_however_rows_are_divided(case: Case, data
 
 def test_a_release_says_how_many_people_it_has_and_who_lost_rows() -> None:
     with ix.anonymize(VISITS, POLICY, algorithm="lattice") as release:
-        assert release.facts["people"] == EXPECTED
+        assert release.facts.to_dict()["people"] == EXPECTED
         assert "7 rows of 4 people, 2 groups of at least 3 people" in repr(release)
         assert "people in the smallest" in release._repr_html_()
 
@@ -85,11 +85,12 @@ def test_a_release_says_how_many_people_it_has_and_who_lost_rows() -> None:
 @pytest.mark.parametrize("algorithm", ["lattice", "regroup", "mondrian", "datafly"])
 def test_what_a_release_says_of_its_people_is_recounted_on_the_rows_that_leave(algorithm: str) -> None:
     with ix.anonymize(VISITS, POLICY, algorithm=algorithm) as release:
-        people = release.facts["people"]
-        assert people["smallest_group"] >= 3
-        assert people["eligible"] == people["released"] + people["lost_all_rows"] == 5
+        people = release.facts.people
+        assert people is not None
+        assert people.smallest_group >= 3
+        assert people.eligible == people.released + people.lost_all_rows == 5
         assert release.verdict is not None
-        assert {check.name: check.passed for check in release.verdict.checks}["people: manifest"]
+        assert {check.id: check.passed for check in release.verdict.checks}["people.stated"]
 
 
 def test_people_who_are_not_there_are_noticed() -> None:
@@ -97,7 +98,7 @@ def test_people_who_are_not_there_are_noticed() -> None:
         said = PeopleFacts(eligible=5, released=4, lost_rows=1, lost_all_rows=1, smallest_group=3)
         check = released_people_check(rows, POLICY, said)
     assert not check.passed
-    assert check.detail == "released is 5, not 4; smallest_group is 1, not 3"
+    assert check.numbers == {"released": 5, "smallest_group": 1}
 
 
 def test_a_release_of_one_row_a_person_says_nothing_of_people() -> None:
@@ -108,7 +109,7 @@ def test_a_release_of_one_row_a_person_says_nothing_of_people() -> None:
         max_suppression=1,
     )
     with ix.anonymize(VISITS, policy) as release:
-        assert "people" not in release.facts
+        assert release.facts.people is None
         assert "people" not in repr(release)
 
 
@@ -122,7 +123,8 @@ def test_a_manifest_has_the_people_and_one_without_them_fails(tmp_path: Path) ->
     del said["people"]
     path.write_text(json.dumps(said), "utf-8")
     found = ix.verify(tmp_path / "out", POLICY, original=VISITS)
-    assert [check.detail for check in found.checks if not check.passed] == ["lacks people"]
+    (failed,) = (check for check in found.checks if not check.passed)
+    assert (failed.id, failed.numbers["wrong"]) == ("manifest.statements", ["people"])
 
 
 @pytest.mark.slow
@@ -139,13 +141,14 @@ def test_anonymize_shows_people(tmp_path: Path) -> None:
 def test_a_release_of_linked_rows_says_how_many_share_a_profile() -> None:
     linked = dataclasses.replace(POLICY, person=Person(("patient",), "pseudonym"), max_suppression=5)
     with ix.anonymize(VISITS, linked) as release:
-        people = release.facts["people"]
+        people = release.facts.people
         rows = defaultdict(list)
         for row in release.table.to_pylist():
             rows[row["pseudonym"]].append(row["ward"])
         shared = Counter(tuple(sorted(own)) for own in rows.values())
-        assert people["smallest_profile"] == min(shared.values()) >= 3
-        assert f"{people['smallest_profile']} with all their rows" in repr(release)
+        assert people is not None
+        assert people.smallest_profile == min(shared.values()) >= 3
+        assert f"{people.smallest_profile} with all their rows" in repr(release)
 
 
 def test_compare_states_the_smallest_group_in_people() -> None:

@@ -232,13 +232,9 @@ def test_the_plan_of_a_full_domain_recoding() -> None:
     assert {name: codes.tolist() for name, codes in plan.suppressed.items()} == {"age": [1], "sex": [0]}
     assert not plan.blank
     assert at(frequencies, (0, 0)).plan(policy_of(suppressed_rows="blank")).blank
-    assert recoding.level_facts(policy_of()) == {
-        "node": {"age": 1, "sex": 0},
-        "level_names": {
-            "age": frequencies.hierarchies[0].level_names[1],
-            "sex": frequencies.hierarchies[1].level_names[0],
-        },
-    }
+    names = [hierarchy.level_names for hierarchy in frequencies.hierarchies]
+    assert recoding.levels == {"age": 1, "sex": 0}
+    assert recoding.level_names == {"age": names[0][1], "sex": names[1][0]}
 
 
 def test_whose_rows_they_are_goes_with_the_plan() -> None:
@@ -247,35 +243,6 @@ def test_whose_rows_they_are_goes_with_the_plan() -> None:
     assert plan.maps["id"].tolist() == list(range(6))
     assert plan.labels["id"] == ()
     assert plan.kept == {"age", "sex", "id"}
-
-
-def test_what_a_release_says_of_itself() -> None:
-    frequencies = counted(ROWS)
-    recoding = at(frequencies, (1, 0), ("3-4", "f"))
-    facts = recoding.facts(policy_of())
-    assert facts == {
-        "eligible": 6,
-        "released": 5,
-        "suppressed": 1,
-        "groups": 2,
-        "smallest_group": 2,
-        **recoding.level_facts(policy_of()),
-        "heights": {"age": 2, "sex": 1},
-    }
-    bounded = replace(recoding, bound={"ncp": 0.5}, gap=0.25).facts(policy_of())
-    assert {name: said for name, said in bounded.items() if name not in facts} == {"bound": {"ncp": 0.5}, "gap": 0.25}
-    proven = replace(recoding, is_proven=False, gap=0.25, is_cut_short=True).facts(policy_of())
-    assert {name: proven[name] for name in proven.keys() - facts.keys()} == {
-        "is_proven": False,
-        "gap": 0.25,
-        "is_cut_short": True,
-    }
-    assert at(frequencies, (2, 1), ("*", "*")).facts(policy_of())["smallest_group"] == 6  # of none
-    higher = at(counted([("1", "f"), ("3", "m")], node=(1, 0)), (1, 0))
-    assert higher.facts(policy_of())["bottom"] == {"age": 1, "sex": 0}
-    people = counted([("1", "f", "a"), ("2", "f", "a"), ("3", "m", "b")], person="id")
-    said = at(people, (0, 0), ("2", "f")).facts(policy_of(person="id"))["people"]
-    assert said == {"eligible": 2, "released": 2, "lost_rows": 1, "lost_all_rows": 0, "smallest_group": 1}
 
 
 def test_suppressed_rows_as_one_group() -> None:
@@ -343,7 +310,7 @@ def test_groups_carry_the_lowest_labels_that_cover_them() -> None:
     assert local.over_released(weights) == ages.texts.index("1-2") * 2 + ages.texts.index(
         "3-4"
     ) * 3 + 3 * sexes.texts.index("*")
-    assert local.level_facts(policy_of()) == {"node": None, "mean_levels": {"age": 5 / 6, "sex": 0.5}}
+    assert (local.levels, local.level_names, local.average_levels) == (None, None, {"age": 5 / 6, "sex": 0.5})
     assert (local.number_of_groups, local.released_rows, local.suppressed_rows) == (3, 6, 0)
     assert local.suppressed_sizes.tolist() == []
     plan = local.plan(policy_of(suppressed_rows="blank"), ("extra",))
@@ -557,12 +524,7 @@ def test_classes_by_hand() -> None:
     assert classes.without_groups(np.array([True])).sizes.tolist() == []
     with pytest.raises(ix.PolicyError, match="no model asks about sensitive values"):
         classes.plan(policy_of())
-    assert classes.level_facts(policy_of(ix.LDiversity(2))) == {
-        "node": {"age": 0, "sex": 0},
-        "form": "two-tables",
-        "link": "class_id",
-        "not_protected": NOT_PROTECTED,
-    }
+    assert (classes.levels, classes.level_names) == ({"age": 0, "sex": 0}, None)
 
 
 @pytest.mark.parametrize(
@@ -607,8 +569,7 @@ def test_a_drawn_recoding_by_hand() -> None:
     drawn = DrawnRecoding.of(source, np.array([1, 0, 1, 2]), (1, 0), {"k": 2})
     assert (drawn.rows, drawn.suppressed_rows) == (4, 0)
     assert sorted(drawn.released_sizes.tolist()) == [1, 1, 2]
-    assert drawn.facts(policy_of())["drawn"] == {"k": 2}
-    assert drawn.facts(policy_of())["eligible"] == 4
+    assert drawn.draws == {"k": 2}
     assert drawn.tells_measure("precision")
     assert not drawn.tells_measure("loss")
     plan = drawn.plan(policy_of(), ("extra",))
@@ -814,8 +775,8 @@ def test_a_raised_recoding_tells_what_its_cells_tell() -> None:
     raised = RaisedRecoding.of_labels(frequencies, plain.pieces, plain.labels, plain.codes)
     assert [raised.tells_measure(name) for name in ("precision", "ncp")] == [True, False]
     for made, is_told in ((plain, True), (raised, False)):
-        assert ("is_cut_short" in replace(made, is_cut_short=True).facts(policy_of())) is is_told
-        assert "is_cut_short" not in made.facts(policy_of())
+        assert replace(made, is_cut_short=True).states_cut_short is is_told
+        assert not made.states_cut_short
 
 
 def test_labels_of_values_that_stand_at_levels_of_their_own() -> None:

@@ -55,10 +55,10 @@ def test_a_release_says_what_it_did(release):
     assert release.suppressed == 2
     assert release.measures["precision"] == pytest.approx(0.75)
     assert release.verdict.passed
-    assert release.facts["eligible"] == 12
-    assert release.facts["released"] == 10
-    assert release.facts["heights"] == {"Race": 2, "Gender": 2, "ZIP": 3, "BirthDate": 5}
-    assert release.facts["is_proven"] is True
+    assert release.facts.eligible == 12
+    assert release.facts.released == 10
+    assert release.facts.heights == {"Race": 2, "Gender": 2, "ZIP": 3, "BirthDate": 5}
+    assert release.facts.is_proven is True
     assert "10 rows" in repr(release)
     assert "verified" in repr(release)
 
@@ -66,8 +66,8 @@ def test_a_release_says_what_it_did(release):
 @pytest.mark.parametrize("algorithm", ["samarati", "mingen", "lattice", "mingen-cell", "k-similar"])
 def test_an_algorithm_that_promises_an_optimum_says_whether_it_is_proven(algorithm):
     with ix.anonymize(TABLE, policy(), algorithm=algorithm) as release:
-        assert release.facts["is_proven"] is True
-        assert release.facts["gap"] == 0.0
+        assert release.facts.is_proven is True
+        assert release.facts.gap == 0.0
 
 
 @pytest.mark.slow
@@ -89,8 +89,8 @@ def test_an_algorithm_that_promises_no_optimum_says_nothing_of_one(algorithm, tm
 
 def test_an_algorithm_that_is_stopped_by_a_time_limit_says_so():
     with ix.anonymize(TABLE, policy(), algorithm="mondrian", watch=ix.Watch(time_limit=0)) as release:
-        assert release.facts["is_cut_short"] is True
-        assert "is_proven" not in release.facts
+        assert release.facts.is_cut_short is True
+        assert release.facts.is_proven is None
 
 
 def test_identifiers_are_dropped_and_columns_stand_in_the_policys_order(release):
@@ -133,7 +133,7 @@ def test_only_eligible_rows_are_released():
     """Datafly's data holder declares which tuples may be released at all."""
     chosen = policy(2, 0, eligible=[ix.where("Race", "==", "black"), ix.where("Problem", "not in", ["wheezing"])])
     with ix.anonymize(TABLE, chosen) as release:
-        assert release.facts["eligible"] == 5
+        assert release.facts.eligible == 5
         assert Counter(release.table["Problem"].to_pylist()) == Counter(
             row[4] for row in HOSPITAL if row[0] == "black" and row[4] != "wheezing"
         )
@@ -356,7 +356,7 @@ def test_a_release_that_does_not_verify_is_never_written(release, tmp_path):
 STEPS = {
     "the table": ("indistinct.engine.duckdb.DuckRows.write", None),
     "its digest": ("indistinct.release.release.file_digest", None),
-    "the manifest": ("indistinct.release.release.manifest", None),
+    "the manifest": ("indistinct.release.release.Manifest.of", None),
     "the recount of what was written": ("indistinct.release.release.verify", None),
     "the flush": ("indistinct.release.release.flush_all", None),
     "fsync": ("os.fsync", None),

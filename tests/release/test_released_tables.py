@@ -42,9 +42,11 @@ def test_a_release_its_folder_and_its_tables_are_the_same(algorithm: str, names:
         assert all(cells(kind) == cells(kinds[0]) for kind in kinds)
         made, written, _, bare = kinds
         assert made.manifest is None
-        assert written.manifest == json.loads((folder / "manifest.json").read_text("utf-8"))
-        assert {name: written.said[name] for name in made.said} == dict(made.said)
-        assert not bare.said
+        assert written.manifest is not None
+        assert written.manifest.to_dict() == json.loads((folder / "manifest.json").read_text("utf-8"))
+        assert made.said is not None
+        assert all(getattr(written.manifest, name) == value for name, value in dict(made.said).items())
+        assert bare.said is None
         assert all(kind.is_of(policy()) for kind in kinds)
         assert [kind.is_of(policy(max_suppression=2)) for kind in kinds] == [False, False, False, True]
 
@@ -92,7 +94,9 @@ def test_a_folder_is_read_as_its_manifest_says(tmp_path: Path) -> None:
     with ix.anonymize(source, policy(), delimiter=";") as release:
         folder = release.write(tmp_path / "release")
     released = ReleasedTables.of(folder, delimiter="|", encoding="latin-1", threads=1)
-    assert released.reading == {"delimiter": released.said["delimiter"], "encoding": None, "sheet": None, "threads": 1}
+    assert released.reading == {"delimiter": None, "encoding": None, "sheet": None, "threads": 1}
+    assert released.manifest is not None
+    assert released.manifest.tables["table"].delimiter == ";"
     with released.only_rows() as rows:
         assert list(rows.columns()) == ["age", "illness"]
     assert released.is_as_stated()

@@ -193,7 +193,7 @@ def test_the_whole_table_is_what_is_released_for_models_that_compare_with_it():
     policy = ix.Policy(columns, [ix.LDiversity(2), ix.TCloseness(0.1)], max_suppression=6)
     with ix.anonymize(table, policy, algorithm=Anatomy()) as release:
         assert release.suppressed == 6
-        assert release.facts["groups"] == 4
+        assert release.facts.groups == 4
         assert release.verify(table).passed
 
 
@@ -400,8 +400,8 @@ def test_quasi_identifiers_that_are_divided_between_classes_are_proved():
     )
     policy = ix.Policy({"who": ix.quasi(), "illness": ix.sensitive()}, [ix.LDiversity(2)])
     with ix.anonymize(table, policy, algorithm=Anatomy()) as release:
-        assert release.facts["groups"] == 7
-        assert release.facts["smallest_group"] == 2
+        assert release.facts.groups == 7
+        assert release.facts.smallest_group == 2
         assert release.verify(table).passed
         assert "join" not in str(release.verdict)
 

@@ -148,7 +148,7 @@ def test_table_4_becomes_tables_5_and_6():
         assert release.verdict.passed
         assert release.algorithm == "lossy-join"
         assert release.suppressed == 0
-        assert release.facts["groups"] == 3
+        assert release.facts.groups == 3
         assert release.measures["precision"] == 1.0  # no cell is changed
         quasi, sensitive = released_rows(release)
         assert release.verify(table_of(COLUMNS, TABLE_1)).passed

@@ -288,8 +288,8 @@ def test_two_m_invariant_releases_tell_no_more_than_one(ledger: ix.Ledger, algor
         assert second.entry == 2
         assert second.verify(table(SECOND)).passed
         if not algorithm.two_tables:
-            assert 0 < second.facts["bound"]["ncp"] <= second.measures["ncp"]
-            assert second.facts["gap"] == pytest.approx(second.measures["ncp"] - second.facts["bound"]["ncp"])
+            assert 0 < second.facts.bound["ncp"] <= second.measures["ncp"]
+            assert second.facts.gap == pytest.approx(second.measures["ncp"] - second.facts.bound["ncp"])
     before, after = value_sets(ledger, 1), value_sets(ledger, 2)
     in_both = before.keys() & after.keys()
     assert in_both

@@ -58,7 +58,7 @@ def test_two_groups_with_one_illness_each_exchange_a_row_instead_of_becoming_one
         found = Counter(release.table["age"].to_pylist())
     assert sorted(found.values()) == [2, 2]
     assert len(found) == 2
-    assert release.facts["groups"] == 2
+    assert release.facts.groups == 2
 
 
 def test_a_group_that_has_a_row_to_spare_gives_it() -> None:
@@ -71,7 +71,7 @@ def test_a_group_that_has_a_row_to_spare_gives_it() -> None:
         options={"labels": "ranges"},
     )
     with ix.anonymize(table, policy) as release:
-        assert release.facts["groups"] == 2
+        assert release.facts.groups == 2
 
 
 ROWS = st.lists(st.tuples(st.integers(0, 15), st.sampled_from("fm"), st.sampled_from("abc")), min_size=8, max_size=40)

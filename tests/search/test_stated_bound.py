@@ -238,8 +238,8 @@ def table_of_rows(number=60):
 def test_every_local_release_states_a_bound_that_it_does_not_lose_less_than(algorithm):
     table, policy = table_of_rows()
     with ix.anonymize(table, policy, algorithm=algorithm) as release:
-        ((name, bound),) = release.facts["bound"].items()
-        gap = release.facts["gap"]
+        ((name, bound),) = release.facts.bound.items()
+        gap = release.facts.gap
         figure = release.measures[name]
         assert 0 < bound <= (1 - figure if name == "precision" else figure) + 1e-12
         assert gap == pytest.approx((1 - figure if name == "precision" else figure) - bound, abs=1e-9)
@@ -253,11 +253,11 @@ def test_an_m_invariant_release_states_the_bound_of_groups_with_so_many_values()
     asked = ix.Policy(columns, [ix.MInvariance(3)], max_suppression=1.0)
     with ix.anonymize(table, asked, algorithm=ix.MInvariant()) as release:
         task = task_for(table, asked)
-        bound, shares = release.facts["bound"]["ncp"], value_shares(task)
+        bound, shares = release.facts.bound["ncp"], value_shares(task)
         visits = ix.MInvariant.bound_effort * len(task.frequencies.entries)
         assert bound == cell_bound(task.frequencies, NCP(), 3, Watch(), visits=visits, shares=shares)
         assert cell_bound(task.frequencies, NCP(), 3, Watch(), visits=visits) < bound <= release.measures["ncp"]
-        assert release.facts["gap"] == pytest.approx(release.measures["ncp"] - bound)
+        assert release.facts.gap == pytest.approx(release.measures["ncp"] - bound)
         assert release.verdict.passed
 
 
@@ -267,13 +267,13 @@ def test_no_bound_is_stated_where_groups_of_all_columns_may_be_small():
     known = replace(policy, privacy=[ix.KAnonymity(3, known=2)])
     assert rows_of_every_group(task_for(table, known)) == 1
     with ix.anonymize(table, known, algorithm=ix.Regroup()) as release:
-        assert "bound" not in release.facts
+        assert release.facts.bound is None
     with ix.anonymize(table, policy, algorithm=ix.Lattice()) as release:
-        assert "bound" not in release.facts
+        assert release.facts.bound is None
     with ix.anonymize(
         table, policy, algorithm=ix.Mondrian(random_raise=0.2)
     ) as release:  # nobody may learn what was raised
-        assert "bound" not in release.facts
+        assert release.facts.bound is None
 
 
 def test_with_a_time_limit_the_bound_is_no_lower():

@@ -729,7 +729,7 @@ def test_one_row_per_person_and_person_exclude_each_other(visits):
 def test_a_release_of_people_is_made_and_its_risk_says_what_was_counted(visits):
     visits.set_person("patient_id", True)
     visits.anonymize()
-    assert visits.release.facts["people"]["released"] == 4
+    assert visits.release.facts.people.released == 4
     visits.measure_risk()
     before, after = visits.risks
     assert (before.people, before.uniques) == (5, 1)

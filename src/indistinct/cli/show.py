@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from indistinct.errors import IndistinctError
     from indistinct.progress import Watch
-    from indistinct.proof.checks import Check
+    from indistinct.proof.checks import ShownCheck
     from indistinct.proof.verdict import Verdict
+    from indistinct.release.manifest import Facts
 
 ACCENT = "cyan"
 GENERALIZED = "bold yellow"
@@ -190,36 +191,36 @@ def level_bar(level: int, height: int) -> Text:
     return Text.assemble(("■" * level, GENERALIZED if level else ""), ("□" * (height - level), QUIET))
 
 
-def levels(facts_of_release: Mapping[str, Any]) -> Table:
+def levels(facts_of_release: Facts) -> Table:
     """Return the level of each quasi column of a release, with its name; on average where cells climb one by one.
 
     A release of two tables changes no cell: what is shown are its tables.
     """
-    if "tables" in facts_of_release:
+    if not facts_of_release.shape.generalizes:
         return _two_tables(facts_of_release)
-    if facts_of_release["node"] is None:
+    if facts_of_release.node is None:
         return _mean_levels(facts_of_release)
     made = table("Generalization", "column", "level", "of", "", "released as", right=("level", "of"))
-    for name, level in facts_of_release["node"].items():
-        height = facts_of_release["heights"][name]
-        label = facts_of_release["level_names"][name]
+    for name, level in facts_of_release.node.items():
+        height = facts_of_release.heights[name]
+        label = (facts_of_release.level_names or {})[name]
         made.add_row(name, str(level), str(height), level_bar(level, height), "as it is" if level == 0 else label)
     return made
 
 
-def _two_tables(facts_of_release: Mapping[str, Any]) -> Table:
-    link = facts_of_release["link"]
+def _two_tables(facts_of_release: Facts) -> Table:
+    link = facts_of_release.link
     made = table(f"Two tables, linked by {link}", "table", "columns, as they are")
-    for name, columns in facts_of_release["tables"].items():
-        made.add_row(name, ", ".join(column for column in columns if column != link))
+    for name, rows in facts_of_release.tables.items():
+        made.add_row(name, ", ".join(column for column in rows.columns if column != link))
     return made
 
 
-def _mean_levels(facts_of_release: Mapping[str, Any]) -> Table:
+def _mean_levels(facts_of_release: Facts) -> Table:
     heads = ("column", "level on average", "of", "")
     made = table("Generalization, cell by cell", *heads, right=heads[1:3])
-    for name, level in facts_of_release["mean_levels"].items():
-        height = facts_of_release["heights"][name]
+    for name, level in (facts_of_release.mean_levels or {}).items():
+        height = facts_of_release.heights[name]
         made.add_row(name, f"{level:.2f}", str(height), level_bar(round(level), height))
     return made
 
@@ -239,7 +240,7 @@ def verdict(found: Verdict, title: str = "Verification") -> Table:
     return checks(found.checks, title)
 
 
-def checks(found: Iterable[Check], title: str) -> Table:
+def checks(found: Iterable[ShownCheck], title: str) -> Table:
     """Return checks, whether each passed, and what was found."""
     made = table(title, "", "check", "found")
     for check in found:

@@ -28,7 +28,8 @@ from indistinct.privacy import DifferentialPrivacy as Private
 from indistinct.progress import Watch
 from indistinct.proof.verdict import verify
 from indistinct.release import Release
-from indistinct.release.manifest import read_manifest, refuse_occupied
+from indistinct.release.folder import refuse_occupied
+from indistinct.release.manifest import read_manifest
 from indistinct.release.signature import private_key
 from indistinct.search import Algorithm
 
@@ -319,7 +320,7 @@ class Ledger:
                 recipient=terms.recipient,
                 purpose=terms.purpose,
                 source=terms.source,
-                manifest=read_manifest(written),
+                manifest=read_manifest(written).to_dict(),
                 policy=terms.policy_kept,
                 files=staged.digests,
                 place=staged.place,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from indistinct.proof.checks import Check
 from indistinct.proof.verdict import verify
 from indistinct.recoding import Recoding
 from indistinct.release import Release, recode_rows
-from indistinct.release.manifest import MANIFEST, has_manifest
+from indistinct.release.folder import MANIFEST, has_manifest
 from indistinct.release.pseudonyms import PseudonymKey, stable_key
 from indistinct.release.recode import count_and_hide_people
 from indistinct.release.released_tables import ReleasedTables
@@ -71,7 +71,7 @@ class Offer:
             key = pseudonym_key(self.terms, secret)
             parts, people = recode_recognised(recognised, counted, recoding, policy, self.members, key)
             made = made_with(self.algorithm, watch, counted.task, counted.max_tuples)
-            made |= {"based": True} if history.based else {}  # measures begin at the labels of the earlier release
+            made = replace(made, based=True) if history.based else made
         salt = None if key is None else key.salt
         return recount(Release(parts, without_history(recoding), policy, made, people, salt), watch)
 
@@ -168,8 +168,8 @@ def write_members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition,
         raise LedgerError(f"{folder} is no release folder: it has no {MANIFEST}")
     released = ReleasedTables.of(folder, policy)
     verify(released, policy).raise_if_failed()
-    manifest = released.said
-    if manifest["node"] is None or not released.form.generalizes:
+    levels = released.claims.node
+    if levels is None or not released.form.generalizes:
         raise LedgerError(
             f"{folder} cannot be entered afterwards: nothing in it tells which of its groups a person went to, since "
             "cells were generalized one by one or sensitive values are in a table of their own; make such releases "
@@ -178,7 +178,7 @@ def write_members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition,
     policy.check(rows.columns())
     with recognise_people(rows, how) as recognised:
         with count_recognised(recognised, with_internal_columns(policy), Watch()) as counted:
-            node = tuple(int(manifest["node"][column]) for column in counted.task.frequencies.columns)
+            node = tuple(int(levels[column]) for column in counted.task.frequencies.columns)
             recoding = counted.task.recoding(counted.task.frequencies.roll_up(node)[0])
             key = PseudonymKey.fresh(stable=bytes(32)) if policy.pseudonym_columns else None  # it stays in here
             made = recode_recognised(recognised, counted, recoding, policy, path, key)[0]["table"]

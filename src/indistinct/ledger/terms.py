@@ -5,7 +5,6 @@ Also for which columns policies promise m-invariance over several releases, and 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -17,8 +16,8 @@ from indistinct.ledger.store.entry import Entry
 from indistinct.policy import Column, Policy, sensitive_columns
 from indistinct.policy.column import STABLE
 from indistinct.policy.files.policy_file import parse_policy, policy_toml
+from indistinct.policy.stated_policy import StatedPolicy, as_text
 from indistinct.privacy import MInvariance
-from indistinct.release.manifest import policy_described
 
 PUBLIC = "public"
 """The recipient of what everybody may have."""
@@ -205,7 +204,7 @@ def policy_text(policy: Policy) -> str:
     try:
         return policy_toml(replace(policy, columns=columns))
     except PolicyError:
-        return json.dumps(policy_described(policy), sort_keys=True, default=str)
+        return as_text(StatedPolicy.of(policy).to_dict())
 
 
 def _without_file(column: Column) -> Column:

@@ -107,7 +107,7 @@ def answer_verdict(found: Verdict) -> dict[str, Any]:
         "rows": found.rows,
         "groups": found.groups,
         "smallest_group": found.smallest_group,
-        "checks": [{"name": _check_name(check.name), "passed": check.passed} for check in found.checks],
+        "checks": [{"id": check.id, "passed": check.passed} for check in found.checks],
         "not_checked": len(found.not_checked),
     }
 

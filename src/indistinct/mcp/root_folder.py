@@ -10,7 +10,8 @@ from pathlib import Path
 from indistinct.errors import IndistinctError, OutputError
 from indistinct.policy import Policy
 from indistinct.policy.files.policy_file import read_policy
-from indistinct.release.manifest import MANIFEST, policy_digest
+from indistinct.policy.stated_policy import policy_digest
+from indistinct.release.folder import MANIFEST
 
 LINKED = "links are not followed, also those in a folder; name the file itself"
 

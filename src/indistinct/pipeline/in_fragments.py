@@ -6,9 +6,9 @@ Every fragment is recoded where its rows are. What is released is recounted as a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -26,13 +26,14 @@ from indistinct.release import Release
 
 if TYPE_CHECKING:
     from indistinct.pipeline.stages import Counted
+    from indistinct.release.manifest import MadeWith
     from indistinct.search import Algorithm, Task
 
 ROWS_PER_K = 100
 """No fragment has fewer rows than so many times the largest k, so that cuts cost little."""
 
 
-def recode_in_fragments(counted: Counted, algorithm: Algorithm, watch: Watch, made_with: Mapping[str, Any]) -> Release:
+def recode_in_fragments(counted: Counted, algorithm: Algorithm, watch: Watch, made_with: MadeWith) -> Release:
     """Search and recode a table whose tuples were counted at a higher node, each fragment where its rows are."""
     encoded, task, frequencies = counted.only, counted.task, counted.task.frequencies
     refuse_unable(counted.policy, algorithm)

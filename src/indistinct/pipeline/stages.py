@@ -26,12 +26,13 @@ from indistinct.pipeline.refusals import (
 )
 from indistinct.policy import Person, Policy
 from indistinct.policy.algorithms import declaration_of, options_said
+from indistinct.policy.stated_policy import policy_digest
 from indistinct.progress import Watch
 from indistinct.randomness import SECURE, Draws, Seed
 from indistinct.recoding import Recoding
 from indistinct.recoding.drawn import DrawnRecoding
 from indistinct.release import Release, recode_rows
-from indistinct.release.manifest import policy_digest
+from indistinct.release.manifest import MadeWith, StatedLimits, StatedSearch
 from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.release.recode import count_and_hide_people, recode_linked
 from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of, state_bound
@@ -195,16 +196,18 @@ def recode(counted: Counted, recoding: Recoding, algorithm: Algorithm, watch: Wa
     return Release(parts, recoding, policy, made_with(algorithm, watch, counted.task, counted.max_tuples), people, salt)
 
 
-def made_with(algorithm: Algorithm, watch: Watch, task: Task, max_tuples: int | None = None) -> dict[str, Any]:
+def made_with(algorithm: Algorithm, watch: Watch, task: Task, max_tuples: int | None = None) -> MadeWith:
     """Return what decided on a release beside the policy: the algorithm, its options, the limits of the run.
 
     Also what the search was: blind, if it saw no sensitive value, and randomised, if chance decided on its answer.
     """
-    limits = {"max_tuples": max_tuples, "time_limit": watch.time_limit}
-    given = {name: limit for name, limit in limits.items() if limit is not None}
-    search = {"blind": task.is_blind, "randomised": declaration_of(algorithm).is_randomised}
-    made = {"algorithm": algorithm.name, "options": options_said(algorithm), "search": search}
-    return made | ({"limits": given} if given else {})
+    has_limits = max_tuples is not None or watch.time_limit is not None
+    return MadeWith(
+        algorithm.name,
+        options_said(algorithm),
+        StatedSearch(blind=task.is_blind, randomised=declaration_of(algorithm).is_randomised),
+        StatedLimits(max_tuples=max_tuples, time_limit=watch.time_limit) if has_limits else None,
+    )
 
 
 def recount(release: Release, watch: Watch, *, allow_unsafe: bool = False) -> Release:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -17,31 +17,85 @@ from indistinct.errors import TableError, VerificationError
 from indistinct.policy import Policy, sensitive_columns
 from indistinct.policy.released_names import not_renamed
 from indistinct.privacy.model import PrivacyModel
-from indistinct.release.manifest import SIGNATURE, has_manifest, read_manifest
+from indistinct.proof.sentences import check_detail, check_name, not_checked_words
+from indistinct.release.folder import SIGNATURE, has_manifest
+from indistinct.release.manifest import read_manifest
 from indistinct.release.released_tables import ReleasedTables, strange_parts
-from indistinct.showing.words import counted
 
 PSEUDONYM_SHAPE = re.compile("[0-9a-f]{32}")
-PLURALS = {"group": "groups", "class": "classes", "row": "rows", "person": "people", "profile": "profiles"}
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One claim about a release, and what the recount found."""
+    """One claim about a release, and what the recount found; its words are made when it is shown.
 
-    name: str
+    >>> Check("suppression.limit", True, {"suppressed": 1, "rows": 10, "allowed": 2}).detail
+    '1 of 10 rows suppressed, 2 allowed'
+    """
+
+    id: str
+    """A stable dotted name, such as ``model.k-anonymity`` or ``truth.rows``."""
     passed: bool
-    detail: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    """What was counted, and what it is about: numbers, names of columns and terms of models; never a cell."""
+
+    @property
+    def name(self) -> str:
+        """What the check is called, in words."""
+        return check_name(self.id, self.numbers)
+
+    @property
+    def detail(self) -> str:
+        """What the check found, in words."""
+        return check_detail(self.id, self.passed, self.numbers)
+
+    def of_table(self, name: str) -> Check:
+        """Return the same check of one of several tables."""
+        return replace(self, numbers={"table": name, **self.numbers})
+
+    def in_people(self) -> Check:
+        """Return the check of a model that was counted in people."""
+        return replace(self, id=f"people.{self.id}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as JSON takes it."""
+        return {"id": self.id, "passed": self.passed, "numbers": dict(self.numbers)}
 
 
 @dataclass(frozen=True, slots=True)
+class NotChecked:
+    """What could not be checked with what is at hand."""
+
+    id: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return not_checked_words(self.id, self.numbers)
+
+
+class ShownCheck(Protocol):
+    """Whatever is shown as a check: what it is called, whether it passed, and what it found."""
+
+    @property
+    def name(self) -> str:
+        """What the check is called, in words."""
+
+    @property
+    def passed(self) -> bool:
+        """It holds."""
+
+    @property
+    def detail(self) -> str:
+        """What the check found, in words."""
+
+
 class Checked:
     """Checks that were made together."""
 
+    __slots__ = ()
     subject: ClassVar[str]
     """What was checked, in an error message."""
-
-    checks: tuple[Check, ...]
+    checks: tuple[ShownCheck, ...]
 
     @property
     def passed(self) -> bool:
@@ -54,10 +108,6 @@ class Checked:
         if failed:
             raise VerificationError(f"the {self.subject} does not verify: " + "; ".join(failed))
 
-    def _checks_as_json(self) -> list[dict[str, Any]]:
-        """Return the checks as JSON takes them."""
-        return [{"name": check.name, "passed": check.passed, "detail": check.detail} for check in self.checks]
-
     def _report(self, found: str) -> str:
         """Return what was found, and each check on a line of its own."""
         lines = [f"{'✓' if check.passed else '✗'} {check.name}: {check.detail}" for check in self.checks]
@@ -66,7 +116,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recount:
-    """What the released cells alone show; the first check is that of the columns."""
+    """What the released cells alone show."""
 
     checks: tuple[Check, ...]
     sizes: IntArray
@@ -75,6 +125,15 @@ class Recount:
     noun: str = "group"
     known: tuple[Any, ...] = ()
     """What whoever knows few columns finds, where a model says how many."""
+    people: int | None = None
+    """The people in several tables that belong together."""
+    rows_of: Mapping[str, int] | None = None
+    """The rows of each of several tables."""
+
+    @property
+    def has_columns(self) -> bool:
+        """The tables have their columns."""
+        return all(check.passed for check in self.checks if check.id == "cells.columns")
 
     @property
     def smallest(self) -> int:
@@ -84,20 +143,21 @@ class Recount:
 
 def columns_check(columns: Sequence[str], expected: Sequence[str], policy: Policy) -> Check:
     """Check that a released table has the columns it should have, and no identifier."""
-    forbidden = [name for name in columns if name in policy.with_role("identifier") and name not in expected]
-    unknown = [name for name in columns if name not in expected and name not in forbidden]
+    identifiers = [name for name in columns if name in policy.with_role("identifier") and name not in expected]
+    others = [name for name in columns if name not in expected and name not in identifiers]
     absent = [name for name in expected if name not in columns]
-    wrong = [f"identifier {name!r} is left in" for name in forbidden]
-    own = {not_renamed(name): f"{name!r} should be called {new!r}" for name, new in policy.renamed.items()}
-    wrong += [
-        own.get(name, f"{name!r} is not in the policy")
-        if name not in policy.columns
-        else f"{name!r} is not released here"
-        for name in unknown
-    ]
-    told = {name: f"{new!r}, which is {name!r} of the policy," for name, new in policy.renamed.items()}
-    wrong += [f"{told.get(name, repr(name))} is missing" for name in absent]
-    return Check("columns", not wrong, "; ".join(wrong) or f"{len(columns)} columns, no identifier")
+    if not identifiers and not others and not absent:
+        return Check("cells.columns", True, {"columns": len(columns)})
+    own = {not_renamed(name): name for name in policy.renamed}
+    wrong = {
+        "identifiers": identifiers,
+        "to_rename": {own[name]: policy.renamed[own[name]] for name in others if name in own},
+        "unknown": [name for name in others if name not in policy.columns and name not in own],
+        "elsewhere": [name for name in others if name in policy.columns],
+        "missing": absent,
+        "renamed": {name: policy.renamed[name] for name in absent if name in policy.renamed},
+    }
+    return Check("cells.columns", False, wrong)
 
 
 def pseudonym_checks(released: Rows, policy: Policy) -> list[Check]:
@@ -107,8 +167,7 @@ def pseudonym_checks(released: Rows, policy: Policy) -> list[Check]:
         if name in released.columns():
             with released.encode([name]) as encoded:
                 false = sum(1 for text in encoded.values[name] if text is None or not PSEUDONYM_SHAPE.fullmatch(text))
-            found = "32 hexadecimal digits in every row"
-            checks.append(Check(f"pseudonyms in {name}", not false, f"{false:,} values are none" if false else found))
+            checks.append(Check("cells.pseudonyms", not false, {"column": name, "wrong": false}))
     return checks
 
 
@@ -120,9 +179,7 @@ def code_checks(released: Rows, policy: Policy, names: Sequence[str]) -> list[Ch
         if codes and name in released.columns():
             with released.with_missing({}, {name: codes}) as others:
                 left = released.count() - others.count()
-            found = "no cell shows a code that means missing"
-            wrong = f"{counted(left, 'cell shows', 'cells show')} a code that means missing, instead of none"
-            checks.append(Check(f"missing cells in {name}", not left, wrong if left else found))
+            checks.append(Check("cells.codes", not left, {"column": name, "cells": left}))
     return checks
 
 
@@ -136,9 +193,7 @@ def level_checks(released: Rows, policy: Policy) -> list[Check]:
         with released.encode([name]) as encoded:
             labels = [label for label in encoded.values[name] if label is not None]
         finer = sum(column.shows_value(label) for label in labels)
-        found = f"no value of the table is shown below level {level}"
-        wrong = f"{counted(finer, 'label is', 'labels are')} finer than {level!r}, which the policy demands"
-        checks.append(Check(f"level of {name}", not finer, wrong if finer else found))
+        checks.append(Check("cells.level", not finer, {"column": name, "level": level, "finer": finer}))
     return checks
 
 
@@ -147,24 +202,27 @@ def unreadable_checks(source: Rows, claimed: Mapping[str, int] | None) -> list[C
     if not source.unreadable and not claimed:
         return []
     there = dict(source.unreadable or {})
-    found = ", ".join(f"{rows:,} in {name!r}" for name, rows in there.items()) or "none"
-    if claimed is not None and dict(claimed) != there:
-        said = ", ".join(f"{rows} in {name!r}" for name, rows in claimed.items()) or "none"
-        return [Check("unreadable cells", False, f"the release says {said}, but there are {found}")]
-    return [Check("unreadable cells", True, f"{found}, dealt with as the policy says")]
+    if claimed is None or dict(claimed) == there:
+        return [Check("truth.unreadable", True, {"found": there})]
+    return [Check("truth.unreadable", False, {"found": there, "stated": dict(claimed)})]
 
 
 def model_check(model: PrivacyModel, groups: Groups, where: str, noun: str = "group", unit: str = "row") -> Check:
     """Check a model on groups that were counted from released cells, in rows or in people."""
     is_satisfied = model.holds(groups)
     failing = int((~is_satisfied).sum())
+    numbers = model_numbers(model.terms(), where) | {"groups": len(groups), "noun": noun, "unit": unit}
     if failing:
-        inside = counted(int(groups.sizes[~is_satisfied].sum()), unit, PLURALS[unit])
-        detail = f"{failing:,} of {len(groups):,} {PLURALS[noun]} fail, {inside} in them"
+        numbers |= {"failing": failing, "inside": int(groups.sizes[~is_satisfied].sum())}
     else:
-        smallest = counted(int(groups.sizes.min()), unit, PLURALS[unit])
-        detail = f"{counted(len(groups), noun, PLURALS[noun])}, the smallest of {smallest}"
-    return Check(model_words(model, where), failing == 0, detail)
+        numbers |= {"smallest": int(groups.sizes.min())}
+    return Check(f"model.{model.name}", failing == 0, numbers)
+
+
+def model_numbers(terms: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return what tells the checks of a model apart: its terms, and the quasi-identifier that it is asked of."""
+    own = {name: value for name, value in terms.items() if name not in ("model", "on")}
+    return {"terms": own, "on": where}
 
 
 def knows_few(model: PrivacyModel, columns: Sequence[str]) -> bool:
@@ -172,19 +230,8 @@ def knows_few(model: PrivacyModel, columns: Sequence[str]) -> bool:
     return model.known is not None and model.known < len(columns)
 
 
-def model_words(model: PrivacyModel, where: str) -> str:
-    """Return what the check of a model is called."""
-    return stated_words(model.terms(), where)
-
-
 CLASSES = "the classes"
 """Where models are asked of two tables."""
-
-
-def stated_words(stated: Mapping[str, Any], where: str) -> str:
-    """Return what the check of a model is called whose terms a manifest states."""
-    terms = ", ".join(f"{key} = {value}" for key, value in stated.items() if key not in ("model", "on"))
-    return f"{stated['model']} ({terms}) on {where}"
 
 
 def counted_groups(released: Rows, columns: Sequence[str], policy: Policy, model: PrivacyModel) -> Groups:
@@ -206,17 +253,15 @@ def limit_checks(policy: Policy, suppressed: int, rows: int) -> list[Check]:
     if policy.max_suppression is None:
         return []
     allowed = policy.allowed_suppression(rows)
-    detail = f"{suppressed:,} of {rows:,} rows suppressed, {allowed:,} allowed"
-    return [Check("suppression limit", suppressed <= allowed, detail)]
+    numbers = {"suppressed": suppressed, "rows": rows, "allowed": allowed}
+    return [Check("suppression.limit", suppressed <= allowed, numbers)]
 
 
 def claim_checks(claimed: int | None, suppressed: int) -> list[Check]:
     """Check what a release says about the rows that it leaves out, if it does."""
     if claimed is None or claimed == suppressed:
         return []
-    return [
-        Check("suppressed rows", False, f"the release says {claimed:,}, but {suppressed:,} rows are missing from it")
-    ]
+    return [Check("suppression.stated", False, {"stated": claimed, "suppressed": suppressed})]
 
 
 def count_blank_rows(released: Rows, policy: Policy) -> int:
@@ -236,23 +281,13 @@ def folder_checks(released: ReleasedTables, policy: Policy | None, key: Any = No
         if key is not None:
             raise TableError("a key tells who signed a manifest: give the release folder, not a table without one")
         return []
-    same, changed = ("the table is the one of", "the table was changed after")
-    if len(released.sources) > 1:
-        same, changed = ("the tables are those of", "a table was changed after")
-    is_same_file = released.is_as_stated()
-    strange = released.strange_contents()
-    detail = f"{same if is_same_file else changed} the manifest"
-    detail += f"; the folder holds what no release has: {'; '.join(strange)}" if strange else ""
-    file = Check("file", is_same_file and not strange, detail)
+    changed, strange = not released.is_as_stated(), released.strange_contents()
+    numbers = {"tables": len(released.sources), "changed": changed, "strange": strange}
+    file = Check("manifest.files", not changed and not strange, numbers)
     signed = [] if key is None else [signature_check(released, key)]
     if policy is None:
         return [*signed, file]
-    is_same_policy = released.is_of(policy)
-    return [
-        *signed,
-        file,
-        Check("policy", is_same_policy, f"the release was made for {'this' if is_same_policy else 'another'} policy"),
-    ]
+    return [*signed, file, Check("manifest.policy", released.is_of(policy))]
 
 
 def signature_check(released: ReleasedTables, key: Any) -> Check:
@@ -262,9 +297,9 @@ def signature_check(released: ReleasedTables, key: Any) -> Check:
     assert released.folder is not None  # it has a manifest
     owner = public_key(key)
     wrong = signature_mistake(released.folder, owner)
-    if wrong is None and read_manifest(released.folder) != released.said:
+    if wrong is None and read_manifest(released.folder) != released.manifest:
         wrong = "the manifest changed while it was verified"
-    return Check("signature", wrong is None, wrong or f"the manifest is signed by the key {fingerprint(owner)}")
+    return Check("manifest.signature", wrong is None, {"key": fingerprint(owner), "wrong": wrong})
 
 
 @contextmanager
@@ -281,19 +316,17 @@ def told_as_forged(table: Any, key: Any) -> Iterator[None]:
         raise
 
 
-def unchecked_signature(released: ReleasedTables, key: Any) -> tuple[str, ...]:
+def unchecked_signature(released: ReleasedTables, key: Any) -> list[NotChecked]:
     """Say that a release is signed where nobody gave the key that tells by whom."""
     is_unread = key is None and released.folder is not None and (released.folder / SIGNATURE).exists()
-    return ("who signed it: that needs her public key (--key)",) if is_unread else ()
+    return [NotChecked("manifest.signature")] if is_unread else []
 
 
 def unsafe_checks(released: ReleasedTables, checks: Sequence[Check]) -> list[Check]:
     """Fail a release that says itself that it failed; shown only if nothing that can be checked here fails."""
-    if not released.said.get("unsafe") or not all(check.passed for check in checks):
+    if released.manifest is None or not released.manifest.unsafe or not all(check.passed for check in checks):
         return []
-    return [
-        Check("unsafe", False, "its maker found that it fails, as the manifest says, in what cannot be checked here")
-    ]
+    return [Check("manifest.unsafe", False)]
 
 
 def reader_checks(source: Any, rows: Rows, policy: Policy) -> list[Check]:
@@ -306,12 +339,8 @@ def reader_checks(source: Any, rows: Rows, policy: Policy) -> list[Check]:
     inside = (*rows.columns(), *policy.renamed.values())
     strange = strange_parts(Path(source), inside) if _is_folder(source) else []
     mixed = rows.mixed_missing([name for name in policy.with_role("quasi", "sensitive") if name in rows.columns()])
-    checks = [Check("file", False, f"readers do not agree on its rows: {'; '.join(strange)}")] if strange else []
-    if mixed:
-        names = ", ".join(map(repr, mixed))
-        detail = f"{names}: null beside empty text or no number; here they are one value, to other readers several"
-        checks.append(Check("missing cells", False, detail))
-    return checks
+    checks = [Check("files.readers", False, {"strange": strange})] if strange else []
+    return checks + ([Check("cells.missing", False, {"columns": list(mixed)})] if mixed else [])
 
 
 def _is_folder(source: object) -> bool:

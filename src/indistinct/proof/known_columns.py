@@ -15,8 +15,8 @@ import numpy as np
 from indistinct.counting import Groups, IntArray
 from indistinct.engine import Rows
 from indistinct.privacy.model import PrivacyModel
-from indistinct.proof.checks import PLURALS, Check, model_words
-from indistinct.showing.words import counted
+from indistinct.proof.checks import Check, model_numbers
+from indistinct.proof.sentences import known_columns_words
 
 MOST_PLACES = 1 << 20
 """Groups are found by sorting where labels have more combinations than that, and than there are tuples."""
@@ -88,21 +88,18 @@ class KnownColumns:
     @property
     def in_words(self) -> str:
         """What holds, whatever was asked for."""
-        which = "any one" if self.known == 1 else f"any {self.known}"
-        shared = "is shared" if self.known == 1 else "together are shared"
-        least = counted(self.smallest, self.unit, PLURALS[self.unit])
-        return f"{which} of {counted(self.columns, 'quasi column')} {shared} by at least {least}"
+        return known_columns_words(self._numbers())
 
     def check(self, model: PrivacyModel) -> Check:
         """Return the check of a model that asks for these sets."""
-        detail = f"{self.in_words}; {counted(self.sets, 'set')} of columns counted"
+        numbers = model_numbers(model.terms(), self.on) | self._numbers()
         if self.failing_sets:
-            detail = (
-                f"{self.failing_sets} of {counted(self.sets, 'set')} of {counted(self.known, 'column')} fail, in "
-                f"{counted(self.failing_groups, 'group')}; the smallest has "
-                f"{counted(self.smallest, self.unit, PLURALS[self.unit])}, by {', '.join(self.where)}"
-            )
-        return Check(model_words(model, self.on), self.failing_sets == 0, detail)
+            numbers |= {"failing_sets": self.failing_sets, "failing": self.failing_groups, "where": list(self.where)}
+        return Check(f"model.{model.name}", self.failing_sets == 0, numbers)
+
+    def _numbers(self) -> dict[str, Any]:
+        names = ("known", "columns", "sets", "smallest", "unit")
+        return {name: getattr(self, name) for name in names}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON takes them."""

@@ -6,7 +6,6 @@ Rows are counted by the engine, or told apart with NumPy; nothing here shares co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,16 +16,14 @@ from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel
 from indistinct.proof.checks import Check, knows_few, model_check
 from indistinct.proof.known_columns import CodedTuples, KnownColumns
+from indistinct.proof.truth.linked_people import linked_people_checks
+from indistinct.proof.truth.person_trees import Numbers, OneTable, PersonTrees
 from indistinct.proof.truth.tuples import Tuples
 from indistinct.recoding.people_facts import PeopleFacts
-from indistinct.showing.words import counted
+from indistinct.release.manifest import Facts, StatedPeople
 
-NOT_COUNTED = Check(
-    "people",
-    True,
-    "not counted here: rows were recounted, and whose they are is not in the release; with the original people are "
-    "counted as well",
-)
+NOT_COUNTED = Check("people.uncounted", True)
+"""Rows were recounted; whose they are is not in the release."""
 
 
 def count_people(released: Rows, policy: Policy, person: Sequence[str]) -> list[Check]:
@@ -36,13 +33,13 @@ def count_people(released: Rows, policy: Policy, person: Sequence[str]) -> list[
         if policy.links_rows:
             with released.with_profiles(columns, person, PROFILE) as profiled:
                 groups = _groups(profiled, (PROFILE,), policy, model, person)
-            checks.append(_in_people(model_check(model, groups, name, "profile", "person")))
+            checks.append(model_check(model, groups, name, "profile", "person").in_people())
         elif knows_few(model, columns):
             found = KnownColumns.count(model, name, columns, CodedTuples.of(released, columns, person), "person")
-            checks.append(_in_people(found.check(model)))
+            checks.append(found.check(model).in_people())
         else:
             groups = _groups(released, columns, policy, model, person)
-            checks.append(_in_people(model_check(model, groups, name, unit="person")))
+            checks.append(model_check(model, groups, name, unit="person").in_people())
     return checks
 
 
@@ -53,27 +50,24 @@ def released_people_check(released: Rows, policy: Policy, said: PeopleFacts) -> 
         "released": int(released.sizes_by((), person).sum()),
         "smallest_group": int(released.sizes_by(policy.quasi, person).min(initial=said.eligible)),
     }
-    claims = said.to_dict()
-    wrong = [f"{name} is {count}, not {claims[name]}" for name, count in found.items() if claims[name] != count]
-    return _in_people(Check("manifest", not wrong, "; ".join(wrong) or "the rows have the people of the manifest"))
+    wrong = {name: count for name, count in found.items() if getattr(said, name) != count}
+    return Check("people.stated", not wrong, wrong)
 
 
-def stated_people_checks(said: Mapping[str, Any], source: Rows, policy: Policy) -> list[Check]:
+def stated_people_checks(said: Facts, source: Rows, policy: Policy) -> list[Check]:
     """Compare the people that a release is about, as it says, with the original; shown only if they differ.
 
     Who lost rows cannot be told where nothing links them.
     """
-    stated = said.get("people")
-    if stated is None or "drawn" in said:
+    if said.people is None or said.drawn is not None:
         return []
     with encode_eligible(source, policy, policy.person_columns) as encoded:
-        return _wrong_people(stated, {"eligible": len(encoded.count_by(policy.person_columns).counts)})
+        return _wrong_people(said.people, {"eligible": len(encoded.count_by(policy.person_columns).counts)})
 
 
-def pseudonym_people_checks(said: Mapping[str, Any], released: Rows, policy: Policy) -> list[Check]:
+def pseudonym_people_checks(said: Facts, released: Rows, policy: Policy) -> list[Check]:
     """Compare the people in a release whose pseudonyms tell them apart with what it says; shown only if they differ."""
-    stated = said.get("people")
-    if not isinstance(stated, dict):
+    if said.people is None:
         return []
     person = (PSEUDONYM,)
     with released.with_profiles(policy.quasi, person, PROFILE) as profiled:
@@ -83,12 +77,12 @@ def pseudonym_people_checks(said: Mapping[str, Any], released: Rows, policy: Pol
         "smallest_group": int(released.sizes_by(policy.quasi, person).min()),
         "smallest_profile": int(profiles.min()),
     }
-    return _wrong_people(stated, {name: count for name, count in found.items() if name in stated})
+    return _wrong_people(said.people, found)
 
 
-def _wrong_people(stated: Mapping[str, Any], found: Mapping[str, int]) -> list[Check]:
-    wrong = [f"{name} is {count:,}, not what is stated" for name, count in found.items() if stated[name] != count]
-    return [Check("stated people", False, "; ".join(wrong))] if wrong else []
+def _wrong_people(stated: StatedPeople, found: Mapping[str, int]) -> list[Check]:
+    wrong = {name: count for name, count in found.items() if getattr(stated, name) != count}
+    return [Check("manifest.people", False, wrong)] if wrong else []
 
 
 def _groups(
@@ -130,23 +124,19 @@ def people_checks(released: Rows, general: Rows, policy: Policy) -> list[Check]:
     for name, columns, model in policy.requirements():
         if knows_few(model, columns):
             left = CodedTuples(policy.quasi, tuples.codes[:, is_left], tuples.counts[is_left], tuples.persons[is_left])
-            checks.append(_in_people(KnownColumns.count(model, name, columns, left, "person").check(model)))
+            checks.append(KnownColumns.count(model, name, columns, left, "person").check(model).in_people())
             continue
         positions = [policy.quasi.index(column) for column in columns]
         _, group_of = np.unique(tuples.codes[positions], axis=1, return_inverse=True)
         if in_part and sensitive_columns(model, policy):
-            detail = f"{counted(in_part, 'tuple')} released in part: nobody can tell whose rows these are"
-            checks.append(_in_people(Check(f"{model.name} on {name}", False, detail)))
+            numbers = {"on": name, "why": "partly released", "tuples": in_part}
+            checks.append(Check(f"people.model.{model.name}", False, numbers))
         elif not model.asks_population:  # people of a population were counted with the cells
             released_groups = np.unique(group_of.ravel()[is_left])
             number = np.minimum(np.searchsorted(released_groups, group_of.ravel()), len(released_groups) - 1)
             groups = groups_in_people(tuples, number, is_left, policy, model)
-            checks.append(_in_people(model_check(model, groups, name, unit="person")))
+            checks.append(model_check(model, groups, name, unit="person").in_people())
     return checks
-
-
-def _in_people(check: Check) -> Check:
-    return Check(f"people: {check.name}", check.passed, check.detail)
 
 
 def _released_rows(released: Rows, tuples: Tuples, policy: Policy) -> IntArray:
@@ -206,3 +196,63 @@ def groups_in_people(
             len(np.unique(persons)),
         )
     return Groups.of_sizes(np.bincount(pairs[0], minlength=number), tallies)
+
+
+# Linked rows: whether those of a pseudonym are of one person of the original, and who had to be suppressed.
+
+
+def linked_rows_checks(released: Rows, general: Rows, policy: Policy) -> list[Check]:
+    """Check that the rows of each pseudonym are all rows of one person, whom no other pseudonym stands for."""
+    if type(released) is not type(general):
+        return [Check("truth.linked_rows", True, {"why": "engines"})]
+    if policy.suppresses_single_rows:
+        return [Check("truth.linked_rows", True, {"why": "single rows"})]
+    if policy.shifted:
+        return _moved_rows_checks(released, general, policy)
+    columns = policy.compared_columns
+    with (
+        released.with_profiles(columns, (PSEUDONYM,), PROFILE) as mine,
+        general.with_profiles(columns, policy.person_columns, PROFILE) as theirs,
+    ):
+        false = mine.difference(theirs, (PROFILE,))
+    return [Check("truth.linked_rows", not false, {"wrong": false, "unit": "row"} if false else {})]
+
+
+def _moved_rows_checks(released: Rows, general: Rows, policy: Policy) -> list[Check]:
+    """Check the same where dates move, and that those of a person have moved together."""
+    numbers, tied = Numbers(), OneTable.of(policy)
+    mine = PersonTrees.of({"table": released}, tied, numbers, is_released=True)
+    theirs = PersonTrees.of({"table": general}, tied, numbers, is_released=False)
+    return linked_people_checks(mine, theirs, numbers)
+
+
+def people_who_stay(tuples: Tuples, policy: Policy) -> BoolArray:
+    """Return which entries stay when everybody is taken out who shares a profile with too few, until nobody does."""
+    is_left = np.ones(len(tuples.counts), np.bool_)
+    for alone in (True, False):
+        before = -1
+        while int((~is_left).sum()) > before:
+            before = int((~is_left).sum())
+            for _, columns, model in policy.requirements():
+                if alone and model.asks_whole_table:
+                    continue
+                positions = [policy.quasi.index(column) for column in columns]
+                class_of = _profiles(tuples, positions)
+                groups = groups_in_people(tuples, class_of, is_left, policy, model)
+                is_left &= model.holds(groups)[class_of]
+    return is_left
+
+
+def _profiles(tuples: Tuples, positions: list[int]) -> IntArray:
+    """Return the number of the profile of each entry's person: all her rows, by their cells in some columns."""
+    _, group_of = np.unique(tuples.codes[positions], axis=1, return_inverse=True)
+    pairs, place = np.unique(np.stack([tuples.persons, group_of.ravel()]), axis=1, return_inverse=True)
+    rows = np.bincount(place.ravel(), tuples.counts).astype(np.int64)
+    profile = np.stack([pairs[1], rows], axis=1)
+    ends = np.searchsorted(pairs[0], np.arange(int(tuples.persons.max(initial=-1)) + 2))
+    numbers: dict[bytes, int] = {}
+    of_person = [
+        numbers.setdefault(profile[start:end].tobytes(), len(numbers))
+        for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+    ]
+    return np.array(of_person, np.int64)[tuples.persons]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,6 @@ from indistinct.engine import Rows
 from indistinct.hierarchy import read_number
 from indistinct.policy import Microaggregation, Noise, Policy
 from indistinct.proof.checks import Check
-from indistinct.showing.words import counted
 
 FloatArray = NDArray[np.float64]
 ROUNDING = 1e-9
@@ -39,10 +39,10 @@ def perturbation_checks(released: Rows, policy: Policy) -> list[Check]:
     for name in names:
         how = policy.perturbed[name]
         found = _numbers(cells[name])
-        if isinstance(found, str):
-            checks.append(Check(f"perturbed {name}", False, found))
+        if isinstance(found, int):
+            checks.append(Check("cells.perturbed", False, {"column": name, "no_numbers": found}))
         elif isinstance(how, Noise):
-            checks.append(Check(f"perturbed {name}", True, f"declared: {how.in_words()}, so no cell need be true"))
+            checks.append(Check("cells.perturbed", True, {"column": name, "noise": how.in_words()}))
         else:
             checks.append(_means_check(name, found[~np.isnan(found)], how.k))
     return checks
@@ -52,9 +52,8 @@ def _means_check(name: str, values: FloatArray, k: int) -> Check:
     """Check that every number is one that k rows have."""
     distinct, rows = np.unique(values, return_counts=True)
     alone = int((rows < k).sum())
-    few = f"{counted(alone, 'number stands', 'numbers stand')} in fewer than {k} rows, as no mean of {k} does"
-    kept = f"declared: {counted(len(distinct), 'mean')} of clusters, each in at least {k} rows"
-    return Check(f"perturbed {name}", alone == 0, few if alone else kept)
+    numbers = {"alone": alone} if alone else {"means": len(distinct)}
+    return Check("cells.perturbed", alone == 0, {"column": name, "k": k, **numbers})
 
 
 def prove_perturbations(released: Rows, general: Rows, policy: Policy, told_by: Sequence[str]) -> list[Check]:
@@ -73,19 +72,24 @@ def prove_perturbations(released: Rows, general: Rows, policy: Policy, told_by: 
 def _prove_column(
     name: str, policy: Policy, mine: pa.ChunkedArray, theirs: pa.ChunkedArray, alike: tuple[IntArray, IntArray]
 ) -> Check:
-    how, title = policy.perturbed[name], f"perturbation of {name}"
+    how = policy.perturbed[name]
     shown, given = _numbers(mine), _numbers(theirs)
-    if isinstance(shown, str) or isinstance(given, str):
-        return Check(title, False, shown if isinstance(shown, str) else "the original holds what is no number")
+    if isinstance(shown, int):
+        return _check(name, False, "no number", no_numbers=shown)
+    if isinstance(given, int):
+        return _check(name, False, "no number in original")
     both = _known_pairs(shown, given, *alike)
-    if isinstance(both, str):
-        return Check(title, False, both)
-    if both is None:
-        detail = "not compared: of rows that are alike some left and some did not, and nothing tells which"
-        return Check(title, True, f"{detail}; no more cells are missing, or present, than in the original")
+    if both == "missing":
+        return _check(name, False, "missing")
+    if both == "unknown":
+        return _check(name, True, "unknown")
     if isinstance(how, Microaggregation):
-        return _prove_means(title, both, how.k)
-    return _prove_noise(title, both, how)
+        return _prove_means(name, both, how.k)
+    return _prove_noise(name, both, how)
+
+
+def _check(column: str, passed: bool, how: str, **numbers: float | str) -> Check:
+    return Check("truth.perturbed", passed, {"column": column, "how": how, **numbers})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +100,18 @@ class _Pairs:
     original: FloatArray
 
 
-def _prove_means(title: str, both: _Pairs, k: int) -> Check:
+def _prove_means(name: str, both: _Pairs, k: int) -> Check:
     """Check that every number is the mean of MDAV's cluster of its original."""
     ordered = np.sort(both.original)
     if len(ordered) < k:
-        return Check(title, False, f"{len(ordered):,} numbers make no cluster of {k}")
+        return _check(name, False, "no cluster", numbers=len(ordered), k=k)
     means = _means_by_mdav(ordered, k)
     first, last = (np.searchsorted(ordered, both.original, side) for side in ("left", "right"))
     lost = ROUNDING * np.abs(means) + LEAST
     is_low = both.released < means[first] - lost[first]
     is_high = both.released > means[last - 1] + lost[last - 1]
     wrong = int((is_low | is_high).sum()) or int((np.abs(np.sort(both.released) - means) > lost).sum())
-    kept = f"all {len(ordered):,} numbers are the means of their clusters of at least {k} rows, worked out anew (MDAV)"
-    return Check(title, not wrong, f"{wrong:,} numbers are not the means of their clusters" if wrong else kept)
+    return _check(name, not wrong, "means", numbers=len(ordered), wrong=wrong, k=k)
 
 
 def _means_by_mdav(ordered: FloatArray, k: int) -> FloatArray:
@@ -131,30 +134,30 @@ def _means_by_mdav(ordered: FloatArray, k: int) -> FloatArray:
     return means
 
 
-def _prove_noise(title: str, both: _Pairs, how: Noise) -> Check:
+def _prove_noise(name: str, both: _Pairs, how: Noise) -> Check:
     """Check that uniform noise is within its bounds; other noise has none."""
-    said = f"declared: {how.kind} noise of scale {how.scale:g}; cells are not compared one by one"
     if how.kind != "uniform":
-        return Check(title, True, f"{said}; missing cells are those of the original")
+        return _check(name, True, "noise", kind=how.kind, scale=how.scale)
     most = how.scale + how.step + ROUNDING * np.abs(both.original)
     wrong = int((np.abs(both.released - both.original) > most).sum())
-    far = f"{counted(wrong, 'number lies', 'numbers lie')} farther from any original than {how.scale:g}"
-    return Check(title, not wrong, far if wrong else f"{said}; none lies farther from an original than it may")
+    return _check(name, not wrong, "noise", kind=how.kind, scale=how.scale, wrong=wrong)
 
 
-def _known_pairs(shown: FloatArray, given: FloatArray, mine: IntArray, theirs: IntArray) -> _Pairs | str | None:
-    """Pair the numbers of rows that are alike; say what is wrong, or give None if it is not known which rows left."""
+def _known_pairs(
+    shown: FloatArray, given: FloatArray, mine: IntArray, theirs: IntArray
+) -> _Pairs | Literal["missing", "unknown"]:
+    """Pair the numbers of rows that are alike; say if cells are missing that should not be, or if nobody can know."""
     size = int(max(mine.max(initial=-1), theirs.max(initial=-1))) + 1
     known = True
     for of in (np.isnan, lambda values: ~np.isnan(values)):
         left = np.bincount(mine[of(shown)], minlength=size)
         all_rows = np.bincount(theirs[of(given)], minlength=size)
         if (left > all_rows).any():
-            return "cells are missing that are not in the original, or the other way round"
+            return "missing"
         has_left = np.bincount(mine, minlength=size) > 0
         known = known and bool((left == all_rows)[has_left].all())
     if not known:
-        return None
+        return "unknown"
     has_left = np.bincount(mine, minlength=size) > 0
     kept = ~np.isnan(given) & has_left[theirs]
     ours = ~np.isnan(shown)
@@ -172,12 +175,12 @@ def _numbers_of_alike_rows(mine: pa.Table, theirs: pa.Table, columns: Sequence[s
     return numbers[: mine.num_rows], numbers[mine.num_rows :]
 
 
-def _numbers(column: pa.ChunkedArray) -> FloatArray | str:
-    """Return the numbers of a column, NaN for missing ones, or say how many cells are no number."""
+def _numbers(column: pa.ChunkedArray) -> FloatArray | int:
+    """Return the numbers of a column, NaN for missing ones, or how many cells are no number."""
     codes, texts = _codes(column)
     read = [read_number(text) for text in texts]
     if wrong := int(np.isin(codes, [code for code, number in enumerate(read) if number is None]).sum()):
-        return f"{counted(wrong, 'cell is', 'cells are')} no number"
+        return wrong
     return np.array([*(float(number) for number in read if number is not None), np.nan])[codes]
 
 

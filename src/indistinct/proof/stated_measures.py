@@ -20,22 +20,22 @@ from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
 from indistinct.proof.checks import Check, count_blank_rows
 from indistinct.recoding.label_texts import Cover, read_label
-from indistinct.showing.words import counted
+from indistinct.release.manifest import Facts
 
 TOLERANCE = 1e-9
 """How far a stated figure may lie from ours: sums of floats depend on their order."""
 BLANKING = "mu-argus"
 """The algorithm that leaves single cells blank, which then say nothing."""
-OF_ORIGINAL = ("loss", "ncp", "entropy")
+FROM_ORIGINAL = ("loss", "ncp", "entropy")
 """Measures that follow from the released cells and the original."""
-OF_ALL_RELEASES = (
+FROM_STATEMENTS = (
     *("precision", "discernibility", "average-group-size", "distinct-tuples", "completeness"),
     *("absolute-distance", "relative-distance", "accuracy"),
 )
 """Measures that follow from the released groups and other statements of a manifest."""
-SHARES = ("precision", "accuracy", "completeness", *OF_ORIGINAL)
+SHARES = ("precision", "accuracy", "completeness", *FROM_ORIGINAL)
 """Measures that are never above 1."""
-TOLD_OF_DRAWN = ("precision", "discernibility", "average-group-size", "distinct-tuples")
+STATED_OF_DRAWN = ("precision", "discernibility", "average-group-size", "distinct-tuples")
 """Measures that may be told of rows that were drawn: they follow from what is released."""
 
 
@@ -89,81 +89,66 @@ class _Counts:
         return int(self.sizes.sum())
 
 
-def measures_from_statements(said: Mapping[str, Any], policy: Policy, sizes: IntArray) -> dict[str, Bounds]:
+def measures_from_statements(said: Facts, policy: Policy, sizes: IntArray) -> dict[str, Bounds]:
     """Return the measures that follow from the released groups and from levels and rows as a manifest states them.
 
     ``sizes`` are those of all groups, also that of rows that were suppressed and left blank. What a label covers in
     the original is not known, so measures that ask for it are missing.
     """
-    levels = said["mean_levels"] if said["node"] is None else said["node"]
-    rows = said["released"] + said["suppressed"]
-    counts = _Counts(rows, without_blank(sizes, int(sizes.sum()) - said["released"]))
+    rows = said.released + said.suppressed
+    counts = _Counts(rows, without_blank(sizes, int(sizes.sum()) - said.released))
     columns = []
     for name in policy.quasi:
-        height, level, weight = said["heights"][name], levels[name], policy.columns[name].weight
+        height, level, weight = said.heights[name], said.levels[name], policy.columns[name].weight
         kept = counts.released * (1.0 - min(level / max(1, height), 1.0))
         columns.append(
             _Column(weight, height, Bounds(level, level), {"precision": Bounds(kept, kept)}, {"precision": float(rows)})
         )
     figures = _all_figures(counts, columns)
-    return {name: figures[name] for name in TOLD_OF_DRAWN} if "drawn" in said else figures
+    return {name: figures[name] for name in STATED_OF_DRAWN} if said.drawn is not None else figures
 
 
-def measures_check(
-    said: Mapping[str, Any], released: Rows, source: Rows, policy: Policy, sizes: IntArray
-) -> Check | None:
+def measures_check(said: Facts, released: Rows, source: Rows, policy: Policy, sizes: IntArray) -> Check | None:
     """Compare the measures and levels that a release states with what its cells and the original give.
 
-    ``released`` is the table with the quasi columns, which was found to be true; None if nothing is stated, or if
-    what is stated begins at the labels of an earlier release, which are not at hand.
+    ``released`` is the table with the quasi columns, which was found to be true; None if what is stated begins at the
+    labels of an earlier release, which are not at hand, or is said of rows that were drawn.
     """
-    if "measures" not in said or "drawn" in said or "based" in said:
+    if said.drawn is not None or said.based is not None:
         return None
     with encode_eligible(source, policy, policy.quasi) as encoded:
         values, rows = encoded.values, encoded.rows
         found = {name: encoded.count_by([name]) for name in policy.quasi}
-    blank = count_blank_rows(released, policy) if said["suppressed"] else 0
+    blank = count_blank_rows(released, policy) if said.suppressed else 0
     counts = _Counts(rows, without_blank(sizes, blank))
     columns, wrong = {}, []
     for name in policy.quasi:
         hierarchy = policy.columns[name].compile(values[name])
         under = np.bincount(found[name].codes[0], found[name].counts, len(values[name])).astype(np.int64)
-        reader = _Reader(hierarchy, under, None if said["node"] is None else said["node"][name], said.get("algorithm"))
+        reader = _Reader(hierarchy, under, None if said.node is None else said.node[name], said.algorithm)
         columns[name] = reader.column(policy.columns[name].weight, _released_labels(released, name, blank), counts)
         wrong += _level_mistakes(said, name, hierarchy, columns[name].levels)
     figures = _all_figures(counts, list(columns.values()))
-    wrong += mistaken_measures(said["measures"], figures)
-    checked = [name for name in said["measures"] if name in figures]
+    wrong += mistaken_measures(said.measures, figures)
+    checked = [name for name in said.measures if name in figures]
     bounded = [name for name in checked if not figures[name].are_one]
-    detail = f"{counted(len(checked), 'figure is', 'figures are')} what the table and the original give"
-    if bounded:
-        detail += f"; labels of several levels read the same, so {', '.join(bounded)} can only be bounded"
-    return Check("measures", not wrong, "; ".join(wrong) or detail)
+    numbers = {"wrong": wrong} if wrong else {"checked": len(checked), "bounded": bounded}
+    return Check("manifest.measures", not wrong, numbers)
 
 
-def mistaken_measures(stated: Mapping[str, Any], figures: Mapping[str, Bounds]) -> list[str]:
-    """Say which figures are not what they are stated to be."""
-    return [
-        f"{name} is {_in_words(figures[name])}, not what is stated"
-        for name, said in stated.items()
-        if name in figures and (said is None or not figures[name].allow(said))
-    ]
+def mistaken_measures(stated: Mapping[str, float], figures: Mapping[str, Bounds]) -> list[str]:
+    """Return the measures whose figures are not what they are stated to be."""
+    return [name for name, said in stated.items() if name in figures and not figures[name].allow(said)]
 
 
-def _in_words(bounds: Bounds) -> str:
-    return f"{bounds.low:.6g}" if bounds.are_one else f"between {bounds.low:.6g} and {bounds.high:.6g}"
-
-
-def _level_mistakes(said: Mapping[str, Any], name: str, hierarchy: CompiledHierarchy, levels: Bounds) -> list[str]:
+def _level_mistakes(said: Facts, name: str, hierarchy: CompiledHierarchy, levels: Bounds) -> list[str]:
     """Compare what is said of the levels of a column with its hierarchy for the values of the original."""
-    wrong = []
-    if said["heights"][name] != hierarchy.height:
-        wrong.append(f"the height of {name!r} is {hierarchy.height}, not what is stated")
-    elif "level_names" in said and said["level_names"][name] != hierarchy.level_names[said["node"][name]]:
-        wrong.append(f"the level of {name!r} is not called what is stated")
-    if said["node"] is None and not levels.allow(said["mean_levels"][name]):
-        wrong.append(f"the mean level of {name!r} is {_in_words(levels)}, not what is stated")
-    return wrong
+    if said.heights[name] != hierarchy.height:
+        return [f"heights.{name}"]
+    if said.node is None:
+        return [] if levels.allow((said.mean_levels or {})[name]) else [f"mean_levels.{name}"]
+    is_called = said.level_names is None or said.level_names[name] == hierarchy.level_names[said.node[name]]
+    return [] if is_called else [f"level_names.{name}"]
 
 
 def without_blank(sizes: IntArray, blank: int) -> IntArray:
@@ -336,17 +321,11 @@ LOSS_OF: dict[str, Callable[[float], float]] = {
 """The loss that follows from the figure of a measure of cells."""
 
 
-def bound_mistakes(manifest: Mapping[str, Any]) -> list[str]:
-    """Compare a stated bound, and the gap above it, with the loss that a manifest states by the same measure."""
-    measures = manifest.get("measures", {})
-    if manifest.get("is_proven") is None and ("bound" in manifest) != ("gap" in manifest):
-        return ["bound and gap do not go together"]
-    for name, bound in manifest.get("bound", {}).items():
-        stated = measures.get(name)
-        if name in LOSS_OF and stated is not None:
-            loss = LOSS_OF[name](stated)
-            if manifest.get("gap") is None or abs(max(0.0, loss - bound) - manifest["gap"]) > TOLERANCE:
-                return ["bound and gap are not what the measures say together"]
-            if bound > loss + TOLERANCE:
-                return ["bound is above the loss that measures state"]
-    return []
+def bound_fits(stated: Facts) -> bool:
+    """Return whether a stated bound, and the gap above it, fit the loss that is stated by the same measure."""
+    for name, bound in (stated.bound or {}).items():
+        if name in LOSS_OF and name in stated.measures:
+            loss = LOSS_OF[name](stated.measures[name])
+            is_gap = stated.gap is not None and abs(max(0.0, loss - bound) - stated.gap) <= TOLERANCE
+            return is_gap and bound <= loss + TOLERANCE
+    return True

@@ -1,272 +1,242 @@
-"""The verdict that a manifest states, compared with the recount: its counts, and each check in its very words.
+"""The verdict that a manifest states, compared with the recount: its counts, and each check by its id and numbers.
 
-It has exactly the checks that the recount makes, in their order. Who has no policy cannot make some of them, and who
-has no original none of people: of those stands there that they were made, and what they may say.
+It has exactly the checks that the recount makes, in their order. Without the policy some checks cannot be repeated;
+without the original no check of people can. Of those it is known that they were made, and which numbers are possible.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from indistinct.policy import Policy
+from indistinct.policy.stated_policy import StatedPolicy, as_text
 from indistinct.privacy import KAnonymity
-from indistinct.proof.checks import CLASSES, Check, Recount, stated_words
+from indistinct.proof.checks import CLASSES, Check, Recount, model_numbers
 from indistinct.registry import MODELS
-from indistinct.release.forms import TWO_TABLES
+from indistinct.release.manifest import Manifest, StatedCheck
 
-IN_PEOPLE = "people: "
-HEAD = ("columns", "rows", "classes", "pseudonyms in ")
-"""How checks begin that come before those of cells."""
+HEAD = ("cells.columns", "cells.rows", "cells.pseudonyms", "classes.sizes")
+"""Checks that come before those of single cells."""
+Terms = Mapping[str, Any]
+Numbers = Mapping[str, Any]
 
 
-class Words(NamedTuple):
-    """What a check that cannot be made here says where it holds, and where it fails."""
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """A check that cannot be made here: what tells it apart from others, and whether its other numbers are possible."""
 
-    holds: re.Pattern[str]
-    fails: re.Pattern[str] | None = None
-    least: range | None = None
-    """How many people there can be at the least, where the words that hold name their number."""
+    id: str
+    numbers: Numbers
+    allows: Callable[[bool, Numbers], bool]
 
-    def allow(self, said: Mapping[str, Any]) -> bool:
+    def is_said_by(self, stated: StatedCheck) -> bool:
         """Return whether a stated check says what it may say."""
-        words = self.holds if said["passed"] else self.fails
-        found = None if words is None else words.fullmatch(said["detail"])
-        if found is None or self.least is None:
-            return found is not None
-        return int(found["least"].replace(",", "")) in self.least
+        own = {name: value for name, value in stated.numbers.items() if name in self.numbers}
+        rest = {name: value for name, value in stated.numbers.items() if name not in self.numbers}
+        is_same = stated.id == self.id and as_text(own) == as_text(dict(self.numbers))
+        return is_same and self.allows(stated.passed, rest)
 
 
-Expected = list[tuple[str, Check | Words]]
-"""The checks that a verdict must have: what they are called, and what each says."""
-
-PEOPLE_WORDS = Words(
-    re.compile(
-        r"[\d,]+ (groups?|profiles?), the smallest of [\d,]+ (person|people)|"
-        r"any (one|\d+) of \d+ quasi columns? (is|together are) shared by at least [\d,]+ (person|people); "
-        r"\d+ sets? of columns counted"
-    )
-)
-"""What a check of people says; the release does not tell whose its rows are, so only words are compared."""
-ROWS = re.compile(r"([\d,]+) rows?")
-MANIFEST_WORDS = Words(re.compile("the rows have the people of the manifest"))
-MODEL_WORDS = Words(
-    re.compile(r"[\d,]+ (groups?|class(es)?), the smallest of [\d,]+ rows?"),
-    re.compile(r"[\d,]+ of [\d,]+ (groups|classes) fail, [\d,]+ rows? in them"),
-)
-CODE_WORDS = Words(
-    re.compile("no cell shows a code that means missing"),
-    re.compile(r"[\d,]+ cells? shows? a code that means missing, instead of none"),
-)
+Expected = list[Check | Possible]
+"""The checks that a verdict must have, in their order."""
 
 
-def verdict_mistakes(
-    manifest: Mapping[str, Any],
-    policy: Policy,
-    found: Recount,
-    recount: Sequence[Check] | None,
-    *,
-    described: Mapping[str, Any] | None = None,
-) -> list[str]:
-    """Compare the verdict that a manifest states with the recount; None if that was made under another policy.
+def states_recount(
+    stated: Manifest, policy: Policy, found: Recount, recount: Sequence[Check] | None, *, is_stated: bool
+) -> bool:
+    """Return whether a manifest states the verdict that the recount finds; None if that was made under another policy.
 
-    The words of checks are those of every version so far: else a manifest that names another one could say anything.
-    ``described`` is the policy as the manifest states it, if there is no other: some of its checks cannot be made
-    then.
+    ``is_stated`` says that there is no policy but the one that the manifest states: some checks cannot be made then.
     """
-    stated = manifest.get("verdict")
-    if stated is None:
-        return []
-    counts = {"rows": found.rows, "groups": len(found.sizes), "smallest_group": found.smallest}
-    checks = stated.get("checks")
-    if set(stated) - {"passed", "checks", "known", *counts} or not isinstance(checks, list):
-        return ["verdict says what no verdict says"]
-    if not all(_is_check(said) for said in checks):
-        return ["verdict has a check that is none"]
-    wrong = [
-        f"verdict.{name} is {count}, as is counted, not what it says"
-        for name, count in counts.items()
-        if type(stated.get(name)) is not int or stated[name] != count
-    ]
+    said = stated.verdict
     known = [one.to_dict() for one in found.known]
-    if json.dumps(stated.get("known", []), sort_keys=True) != json.dumps(known, sort_keys=True):  # True is not 1
-        wrong.append("verdict.known is not what is counted")
-    if recount is not None:
-        wrong += _check_mistakes(checks, _expected_checks(manifest, policy, recount, described))
-    has_passed = all(said["passed"] for said in checks)
-    if stated.get("passed") is not has_passed or (manifest.get("unsafe") is True) is has_passed:
-        wrong.append("verdict, its checks and unsafe do not say the same")
-    return wrong
-
-
-def _is_check(said: Any) -> bool:
-    if not isinstance(said, dict) or set(said) != {"name", "passed", "detail"}:
-        return False
-    return isinstance(said["name"], str) and isinstance(said["detail"], str) and type(said["passed"]) is bool
-
-
-def _check_mistakes(checks: Sequence[Mapping[str, Any]], expected: Expected) -> list[str]:
-    """Say whether checks are missing, too many or in another order, or come out otherwise than here."""
-    if [said["name"] for said in checks] != [name for name, _ in expected]:
-        return ["verdict does not list the checks that the recount makes"]
-    is_same = all(
-        own.allow(said) if isinstance(own, Words) else (said["passed"], said["detail"]) == (own.passed, own.detail)
-        for said, (_, own) in zip(checks, expected, strict=True)
+    is_counted = (
+        (said.rows, said.groups, said.smallest_group) == (found.rows, len(found.sizes), found.smallest)
+        and as_text([one.to_dict() for one in said.known or ()]) == as_text(known)
+        and said.known != ()
+        and said.passed is all(check.passed for check in said.checks)
     )
-    return [] if is_same else ["verdict has a check that comes out otherwise"]
+    if recount is None or not is_counted:
+        return is_counted
+    expected = _expected_checks(stated, policy, recount, stated.policy if is_stated else None)
+    return len(expected) == len(said.checks) and all(
+        own.is_said_by(check) if isinstance(own, Possible) else as_text(own.to_dict()) == as_text(check.to_dict())
+        for own, check in zip(expected, said.checks, strict=True)
+    )
 
 
 def _expected_checks(
-    manifest: Mapping[str, Any], policy: Policy, recount: Sequence[Check], described: Mapping[str, Any] | None
+    stated: Manifest, policy: Policy, recount: Sequence[Check], described: StatedPolicy | None
 ) -> Expected:
     """Return the checks that whoever made the release made of it without the original, in their order."""
-    own: Expected = [(check.name, check) for check in recount]
+    own: Expected = list(recount)
+    terms = [model.terms() for model in policy.privacy]
+    asked = terms if described is None else list(described.privacy)
     if described is not None:
-        own = _with_those_of_policy(own, manifest, policy, described)
-    if not policy.person_columns or "form" in manifest:
+        own = _with_those_of_policy(own, stated, policy, described)
+    if not policy.person_columns or not stated.shape.blanks:
         return own
     if not policy.links_rows:  # else pseudonyms tell them, and they were counted
-        terms = described["privacy"] if described is not None else _terms(policy)
-        own += [
-            _in_people(one, where, own, _least_people(manifest, policy)) for one, where in _asked_terms(terms, policy)
-        ]
-    if policy.suppressed_rows == "remove" or not manifest["suppressed"]:
-        own.append((f"{IN_PEOPLE}manifest", MANIFEST_WORDS))
+        own += [_in_people(one, where, own, stated, policy) for one, where in _asked_terms(asked, policy)]
+    if policy.suppressed_rows == "remove" or not stated.suppressed:
+        own.append(Possible("people.stated", {}, lambda passed, rest: passed and not rest))
     return own
 
 
-def _least_people(manifest: Mapping[str, Any], policy: Policy) -> tuple[set[str], int | None]:
-    """Return the names of all quasi columns together, and the people of the smallest group by them, if that is told."""
-    is_whole = policy.suppressed_rows == "remove" or not manifest["suppressed"]  # no blank rows are a group as well
-    names = {name for name, columns in (policy.quasi_identifiers or {}).items() if set(columns) == set(policy.quasi)}
-    return names, manifest.get("people", {}).get("smallest_group") if is_whole else None
+def _key(check: Check | Possible) -> str:
+    """Return what tells the checks of models apart: the model, its terms and its quasi-identifier."""
+    return as_text([check.id, check.numbers.get("terms"), check.numbers.get("on")])
 
 
-def _in_people(
-    terms: Mapping[str, Any], where: str, own: Expected, smallest: tuple[set[str], int | None]
-) -> tuple[str, Words]:
-    """Return what a check of people is called, and what it says: what that of rows does, of no more people than
-    rows.
-    """
-    name = stated_words(terms, where)
-    alike = [check for other, check in own if other == name] + _made_on(where, own)
-    rows = next((check.detail for check in alike if isinstance(check, Check) and check.passed), "")
-    found = ROWS.search(rows)
-    if found is None:
-        return f"{IN_PEOPLE}{name}", PEOPLE_WORDS
-    before, after = re.escape(rows[: found.start()]), re.escape(rows[found.end() :])
-    least = range(1, int(found[1].replace(",", "")) + 1)
-    names, people = smallest
+def _model_key(terms: Terms, where: str, kind: str = "model") -> str:
+    numbers = model_numbers(terms, where)
+    return as_text([f"{kind}.{terms['model']}", numbers["terms"], where])
+
+
+def _in_people(terms: Terms, where: str, own: Expected, stated: Manifest, policy: Policy) -> Possible:
+    """Return the check of a model in people: as many groups as that of rows has, of no more people than rows."""
+    numbers = model_numbers(terms, where)
+    key = _model_key(terms, where)
+    alike = [check for check in own if _key(check) == key] + [c for c in own if c.numbers.get("on") == where]
+    rows = next((check.numbers for check in alike if isinstance(check, Check) and check.passed), {})
+    fixed = {name: rows[name] for name in ("groups", "noun", "known", "columns", "sets") if name in rows}
     model = MODELS.get(terms["model"])
-    if where in names and people is not None and not after and not (model is not None and model.asks_population):
-        least = range(people, people + 1)
-    return f"{IN_PEOPLE}{name}", Words(re.compile(rf"{before}(?P<least>[\d,]+) (person|people){after}"), least=least)
+    exact = None
+    if "sets" not in rows and not (model is not None and model.asks_population):
+        exact = _people_of_smallest_group(where, stated, policy)
+
+    def allows(passed: bool, rest: Numbers) -> bool:
+        smallest, least = rest.get("smallest"), 1 if exact is None else exact
+        most = rows.get("smallest", stated.released) if exact is None else exact
+        names = {"smallest"} if rows else {"smallest", "groups", "noun"}
+        return passed and rest.keys() == names and type(smallest) is int and least <= smallest <= most
+
+    return Possible(f"people.model.{terms['model']}", {**numbers, **fixed, "unit": "person"}, allows)
 
 
-def _made_on(where: str, own: Expected) -> list[Check]:
-    """Return the checks of groups that were made on the same columns: they have as many groups, and the same
-    smallest.
-    """
-    return [check for name, check in own if name.endswith(f" on {where}") and isinstance(check, Check)]
+def _people_of_smallest_group(where: str, stated: Manifest, policy: Policy) -> int | None:
+    """Return the people of the smallest group by a quasi-identifier, if it has all quasi columns and that is told."""
+    has_all = set((policy.quasi_identifiers or {}).get(where, ())) == set(policy.quasi)
+    is_whole = policy.suppressed_rows == "remove" or not stated.suppressed  # no blank rows are a group as well
+    return stated.people.smallest_group if has_all and is_whole and stated.people is not None else None
 
 
-def _with_those_of_policy(
-    own: Expected, manifest: Mapping[str, Any], policy: Policy, described: Mapping[str, Any]
-) -> Expected:
+def _with_those_of_policy(own: Expected, stated: Manifest, policy: Policy, described: StatedPolicy) -> Expected:
     """Put the checks that only who has the policy can make among those that were made without it.
 
     They ask for hierarchies, for codes that mean a missing cell, for a population or for limits of single values. What
     stood in for a model that cannot be made here is taken out.
     """
-    head = next((place for place, (name, _) in enumerate(own) if not name.startswith(HEAD)), len(own))
-    if manifest.get("form") == TWO_TABLES.stated:
-        cells = _codes(described, _columns_of_two(manifest, policy))
-        made, asked = (
-            [stated_words(one, CLASSES) for one in terms] for terms in (_terms(policy), described["privacy"])
+    head = next((place for place, check in enumerate(own) if check.id not in HEAD), len(own))
+    columns = described.columns or {}
+    made, asked = [model.terms() for model in policy.privacy], described.privacy
+    if not stated.shape.generalizes:
+        new = {one: name for name, one in policy.renamed.items()}
+        names = [new.get(name, name) for table in sorted(stated.tables) for name in stated.tables[table].columns]
+        cells: Expected = [_codes(name) for name in names if name in columns and columns[name].missing_codes]
+        return _exchange(
+            [*own[:head], *cells, *own[head:]],
+            [_model_key(terms, CLASSES) for terms in made],
+            [_unmade(terms, CLASSES, "class", own) for terms in asked],
         )
-    else:
-        free = [name for name in policy.compared_columns if name not in policy.quasi]
-        cells = _levels(described) + _codes(described, [n for n in free if "shift" not in described["columns"][n]])
-        made, asked = (_names_on_rows(terms, policy) for terms in (_terms(policy), described["privacy"]))
+    free = [name for name in policy.compared_columns if name not in policy.quasi]
+    cells = [_level(name, one.demanded_level) for name, one in columns.items() if one.demanded_level is not None]
+    cells += [_codes(name) for name in free if columns[name].missing_codes and columns[name].shift is None]
     own = [*own[:head], *cells, *own[head:]]
     if policy.links_rows:
-        counted, told = (
-            [f"{IN_PEOPLE}{stated_words(*one)}" for one in _asked_terms(terms, policy)]
-            for terms in (_terms(policy), described["privacy"])
+        own = _exchange(
+            own,
+            [_model_key(*one, kind="people.model") for one in _asked_terms(made, policy)],
+            [_unmade(*one, "profile", own, in_people=True) for one in _asked_terms(asked, policy)],
         )
-        own = _exchange_checks(own, counted, told, PEOPLE_WORDS)
-    return _exchange_checks(own, made, asked, MODEL_WORDS)
+    return _exchange(
+        own,
+        [_model_key(*one) for one in _terms_on_rows(made, policy)],
+        [_unmade(*one, "group", own) for one in _terms_on_rows(asked, policy)],
+    )
 
 
-def _exchange_checks(own: Expected, made: Sequence[str], asked: Sequence[str], words: Words) -> Expected:
-    """Put the checks that were asked for in the place of those that were made; what was not made has its words."""
-    first = next((place for place, (name, _) in enumerate(own) if name in made), len(own))
-    known, rest = dict(own), [(name, check) for name, check in own[first:] if name not in made]
-    return [*own[:first], *((name, known.get(name) or _words_of(name, own, words)) for name in asked), *rest]
+def _exchange(own: Expected, made: Sequence[str], asked: Sequence[Possible]) -> Expected:
+    """Put the checks that were asked for in the place of those that were made; what was made stays as it is."""
+    first = next((place for place, check in enumerate(own) if _key(check) in made), len(own))
+    known = {_key(check): check for check in own}
+    rest = [check for check in own[first:] if _key(check) not in made]
+    return [*own[:first], *(known.get(_key(one), one) for one in asked), *rest]
 
 
-def _words_of(name: str, own: Expected, words: Words) -> Words:
-    """Return what a check of groups says that was not made: where it holds, what others say of the same groups."""
-    where = name.partition(") on ")[2]
-    found = {check.detail for check in _made_on(where, own) if check.passed and words.holds.fullmatch(check.detail)}
-    return Words(re.compile("|".join(map(re.escape, found))), words.fails) if found else words
+def _unmade(terms: Terms, where: str, noun: str, own: Expected, *, in_people: bool = False) -> Possible:
+    """Return the check of a model that was not made: where it holds, its groups are those of others on the same
+    columns.
+    """
+    kind, unit = ("people.model", "person") if in_people else ("model", "row")
+    alike = [
+        check.numbers
+        for check in own
+        if isinstance(check, Check)
+        and check.passed
+        and check.numbers.get("on") == where
+        and check.numbers.get("unit") == unit
+        and "sets" not in check.numbers
+    ]
+    found = {name: alike[0][name] for name in ("groups", "smallest")} if alike else None
+
+    def allows(passed: bool, rest: Numbers) -> bool:
+        if passed:
+            is_counted = rest.keys() == {"groups", "smallest"} and _are_counts(rest)
+            return is_counted and (found is None or as_text(dict(rest)) == as_text(found))
+        return (
+            rest.keys() == {"groups", "failing", "inside"} and _are_counts(rest) and rest["failing"] <= rest["groups"]
+        )
+
+    return Possible(f"{kind}.{terms['model']}", model_numbers(terms, where) | {"noun": noun, "unit": unit}, allows)
 
 
-def _terms(policy: Policy) -> list[dict[str, Any]]:
-    return [model.terms() for model in policy.privacy]
+def _are_counts(numbers: Numbers) -> bool:
+    return all(type(number) is int and number > 0 for number in numbers.values())
 
 
-def _asked_terms(terms: Sequence[Mapping[str, Any]], policy: Policy) -> list[tuple[Mapping[str, Any], str]]:
+def _level(name: str, level: int | str) -> Possible:
+    return Possible("cells.level", {"column": name, "level": level}, _counts_wrong("finer"))
+
+
+def _codes(name: str) -> Possible:
+    return Possible("cells.codes", {"column": name}, _counts_wrong("cells"))
+
+
+def _counts_wrong(what: str) -> Callable[[bool, Numbers], bool]:
+    """Return the rule of checks that count what is wrong: none where they hold."""
+
+    def allows(passed: bool, rest: Numbers) -> bool:
+        number = rest.get(what)
+        return rest.keys() == {what} and type(number) is int and (number == 0 if passed else number > 0)
+
+    return allows
+
+
+def _asked_terms(terms: Sequence[Terms], policy: Policy) -> list[tuple[Terms, str]]:
     """Return the terms of every model with every quasi-identifier that it is asked of, in the order of a recount."""
     assert policy.quasi_identifiers is not None  # set when the policy was made
     return [(one, where) for where in policy.quasi_identifiers for one in terms if one.get("on") in (None, where)]
 
 
-def _names_on_rows(terms: Sequence[Mapping[str, Any]], policy: Policy) -> list[str]:
-    """Name the checks of models on rows; where people are counted, of what each model implies about their rows."""
+def _terms_on_rows(terms: Sequence[Terms], policy: Policy) -> list[tuple[Terms, str]]:
+    """Return the models that are asked of rows; where people are counted, what each model implies about their rows."""
+    asked = _asked_terms(terms, policy)
     if not policy.person_columns:
-        return [stated_words(*one) for one in _asked_terms(terms, policy)]
-    implied = [(_implied_terms(one), where) for one, where in _asked_terms(terms, policy)]
-    return [stated_words(one, where) for one, where in implied if one is not None]
+        return asked
+    implied = [(implied_terms(one), where) for one, where in asked]
+    return [(one, where) for one, where in implied if one is not None]
 
 
-def _implied_terms(terms: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def implied_terms(terms: Terms) -> Terms | None:
     """Return the terms of what a model of people implies about their rows; None if that is nothing."""
-    fields = {name: value for name, value in terms.items() if name != "model"}
+    given = {name: value for name, value in terms.items() if name != "model"}
     name = terms["model"]
-    if name not in MODELS or MODELS[name].asks_population or "known" in fields:
+    if name not in MODELS or MODELS[name].asks_population or "known" in given:
         return terms
-    if any(isinstance(value, list) for value in fields.values()):  # limits of single values, which are not named
-        return KAnonymity(fields["k"], fields.get("on")).terms()
-    floor = MODELS.make(name, **fields).floor
+    if any(isinstance(value, list) for value in given.values()):  # limits of single values, which are not named
+        return KAnonymity(given["k"], given.get("on")).terms()
+    floor = MODELS.make(name, **given).floor
     return None if floor is None else floor.terms()
-
-
-def _levels(described: Mapping[str, Any]) -> Expected:
-    """Return the checks of the levels that a policy demands."""
-    columns = described["columns"].items()
-    levels = {name: said.get("min_level", said.get("recode", {}).get("level")) for name, said in columns}
-    return [(f"level of {name}", _level_words(level)) for name, level in levels.items() if level is not None]
-
-
-def _level_words(level: int | str) -> Words:
-    """Return what the check of a level that a policy demands may say."""
-    return Words(
-        re.compile(rf"no value of the table is shown below level {re.escape(str(level))}"),
-        re.compile(rf"[\d,]+ labels? (is|are) finer than {re.escape(repr(level))}, which the policy demands"),
-    )
-
-
-def _codes(described: Mapping[str, Any], names: Sequence[str]) -> Expected:
-    """Return the checks that cells show no code that means missing."""
-    columns = described["columns"]
-    return [(f"missing cells in {name}", CODE_WORDS) for name in names if "missing_codes" in columns[name]]
-
-
-def _columns_of_two(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
-    """Return the columns of two tables in their order, under the names of the policy."""
-    own = {new: name for name, new in policy.renamed.items()}
-    stated = [name for table in sorted(manifest["tables"]) for name in manifest["tables"][table]]
-    return [own.get(name, name) for name in stated if own.get(name, name) in policy.columns]

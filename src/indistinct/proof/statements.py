@@ -1,393 +1,486 @@
-"""Statements: what a manifest says, each checked against the table and the policy, or named as not checked.
+"""What a manifest states, field by field: equal to what its reader computes, possible by a rule, or not checked.
 
-A manifest is read by whoever gets the release, so it may say nothing that nobody looks at: what is not known here is
-refused, also a remark that holds private cells.
+A manifest is read by whoever gets the release, so it may say nothing that nobody looks at. Its shape is refused when it
+is read; here each statement is held against the tables, the policy and the other statements. What is left out misleads
+as a false word does: each rule also says when a statement must stand there, and when it may not.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from indistinct.counting import IntArray
+from indistinct.engine.formats import format_of
+from indistinct.errors import IndistinctError
 from indistinct.policy import Policy
-from indistinct.policy.about import ABOUT
-from indistinct.policy.stated_policy import is_plain
-from indistinct.proof.checks import Check, Recount
+from indistinct.policy.algorithms import DECLARATIONS, Declaration, declare, declared_class, options_of
+from indistinct.policy.stated_policy import StatedColumn, StatedPolicy, as_text, is_plain, policy_digest
+from indistinct.privacy import DifferentialPrivacy
+from indistinct.proof.checks import Check, NotChecked, Recount
 from indistinct.proof.stated_measures import (
-    OF_ALL_RELEASES,
-    OF_ORIGINAL,
+    FROM_ORIGINAL,
+    FROM_STATEMENTS,
     SHARES,
-    bound_mistakes,
+    STATED_OF_DRAWN,
+    bound_fits,
     measures_from_statements,
     mistaken_measures,
     without_blank,
 )
-from indistinct.proof.stated_search import (
-    NOT_SAID_IN_1,
-    drawn_mistakes,
-    form_mistakes,
-    format_mistakes,
-    is_search,
-    option_mistakes,
-    policy_mistakes,
-    proof_mistakes,
-)
-from indistinct.proof.stated_tables import several_tables_mistakes
-from indistinct.proof.stated_verdict import verdict_mistakes
+from indistinct.proof.stated_verdict import states_recount
 from indistinct.recoding.classes import LINK, not_protected
-from indistinct.release.forms import LINKED_TABLES, TWO_TABLES
-from indistinct.release.manifest import policy_described, policy_digest
+from indistinct.release.manifest import Facts, Manifest, StatedPeople, who_checks
 from indistinct.showing.words import counted
 
-HEX = re.compile("[0-9a-f]+")
 CHARACTERS = re.compile(r"[\d,]+ characters?|suppressed")
-VERSION = re.compile(
-    r"indistinct \d{1,4}(\.\d{1,4}){0,3}((a|b|rc)\d{1,3})?(\.(post|dev)\d{1,4}){0,2}(\+[a-z0-9.]{1,20})?"
-)
-PEOPLE = {"eligible", "released", "lost_rows", "lost_all_rows", "smallest_group", "smallest_profile"}
-Shape = Callable[[Any], bool]
+"""What levels of leading characters are called."""
+TEXT = "csv"
+"""The kind of files that state a delimiter."""
+CHOSEN = "chosen"
+"""The algorithm that is told the levels."""
+RANDOM_RAISE = "random_raise"
+"""The option with which an algorithm raises labels by chance."""
 
 
-def _is_count(said: Any) -> bool:
-    return type(said) is int and 0 <= said < 1 << 63
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What the reader of a manifest knows beside it."""
 
+    policy: Policy
+    found: Recount
+    checks: Sequence[Check]
+    """The recount of the released cells, as whoever made the release made it."""
+    is_stated: bool
+    """The policy is no other than the one that the manifest states."""
+    is_of_policy: bool
+    """The release was made for the policy, as it says."""
 
-def _is_number(said: Any) -> bool:
-    return type(said) in (int, float) and math.isfinite(said) and said >= 0
+    @property
+    def compares_policy(self) -> bool:
+        """What follows from a policy may be compared: it is the one that the release was made for."""
+        return self.is_stated or self.is_of_policy
 
+    def sizes(self, stated: Manifest) -> IntArray:
+        """Return the sizes of the released groups; suppressed rows that were left blank are none."""
+        return without_blank(self.found.sizes, self.blank_rows(stated))
 
-def _is_share(said: Any) -> bool:
-    return _is_number(said) and bool(said <= 1)
+    def blank_rows(self, stated: Manifest) -> int:
+        """Return how many rows were suppressed and left blank."""
+        is_blank = stated.shape.blanks and self.policy.suppressed_rows == "blank"
+        return stated.suppressed if is_blank else 0
 
-
-def _is_text(said: Any) -> bool:
-    return isinstance(said, str)
-
-
-def _is_hex(digits: int) -> Shape:
-    """Return whether something is so many digits, and no text that was put into digits."""
-    return lambda said: isinstance(said, str) and len(said) == digits and HEX.fullmatch(said) is not None
-
-
-def _are_options(said: Any) -> bool:
-    """Return whether options have names of the kind that options have, and values that are no sentences."""
-    return isinstance(said, dict) and all(map(is_plain, said)) and all(map(_is_option, said.values()))
-
-
-def _is_option(said: Any) -> bool:
-    if isinstance(said, dict | list):
-        inside = [*said, *said.values()] if isinstance(said, dict) else said
-        return all(isinstance(one, str) or _is_option(one) for one in inside)  # names of columns
-    if isinstance(said, float):
-        return math.isfinite(said)
-    return said is None or isinstance(said, bool | int) or is_plain(said)
-
-
-def _is_moment(said: Any) -> bool:
-    try:
-        moment = datetime.fromisoformat(said)
-        return moment.utcoffset() == timedelta(0) and moment.isoformat(timespec="seconds") == said
-    except (TypeError, ValueError):
-        return False
-
-
-def _by_name(of: Shape, names: Set[str] | None = None) -> Shape:
-    """Return whether something gives names such values; only these names, if any are listed."""
-    return lambda said: (
-        isinstance(said, dict) and all(map(of, said.values())) and (names is None or names >= said.keys())
-    )
-
-
-def _is_figure(statement: tuple[str, Any]) -> bool:
-    """Return whether this may be said by a measure."""
-    name, said = statement
-    return is_plain(name) and (name not in SHARES or _is_share(said))
-
-
-def _is_list_of_texts(said: Any) -> bool:
-    return isinstance(said, list) and all(map(_is_text, said))
-
-
-def _is_of_table(statement: tuple[str, Any]) -> bool:
-    """Return whether this may be said of one of several tables that belong together."""
-    name, said = statement
-    shapes: dict[str, Shape] = {"columns": _is_list_of_texts, "delimiter": _is_text, "sheet": _is_text}
-    shapes |= dict.fromkeys(("eligible", "released", "suppressed"), _is_count)
-    return name in shapes and shapes[name](said)
-
-
-STATEMENTS: dict[str, Shape] = {
-    "format": lambda said: type(said) is int,
-    "made_by": lambda said: _is_text(said) and VERSION.fullmatch(said) is not None,
-    "made_at": _is_moment,
-    **dict.fromkeys(("eligible", "released", "suppressed", "groups", "smallest_group"), _is_count),
-    "people": _by_name(_is_count, PEOPLE),
-    "node": lambda said: said is None or _by_name(_is_count)(said),
-    "mean_levels": _by_name(_is_number),
-    "level_names": _by_name(_is_text),
-    "heights": _by_name(_is_count),
-    "bottom": _by_name(_is_count),
-    "dates_moved": _by_name(_is_count),
-    "unreadable": _by_name(_is_count),
-    "is_proven": lambda said: type(said) is bool,
-    "gap": lambda said: said is None or (_is_number(said) and said <= 1),
-    "bound": lambda said: _by_name(_is_share)(said) and len(said) == 1 and all(map(is_plain, said)),
-    "is_cut_short": lambda said: said is True,
-    "measures": lambda said: _by_name(_is_number)(said) and all(map(_is_figure, said.items())),
-    "form": lambda said: said in (TWO_TABLES.stated, LINKED_TABLES.stated),
-    "linked_tables": _by_name(lambda said: isinstance(said, dict) and all(map(_is_of_table, said.items()))),
-    "link": lambda said: said == LINK,
-    "not_protected": _is_text,
-    "tables": _by_name(_is_list_of_texts),
-    "pseudonym_salt": _is_hex(32),
-    "unsafe": lambda said: said is True,
-    "ledger_head": _is_hex(64),
-    "verifier": _is_hex(64),
-    "options": _are_options,
-    "limits": lambda said: _by_name(_is_number, {"max_tuples", "time_limit"})(said) and bool(said),
-    "about": lambda said: _by_name(_is_text, ABOUT.keys())(said) and bool(said),
-    "perturbations": _by_name(_by_name(lambda said: isinstance(said, dict))),
-    "drawn": lambda said: _by_name(_is_number)(said) and all(map(is_plain, said)),
-    "based": lambda said: said is True,
-    "delimiter": lambda said: _is_text(said) and len(said) == 1,
-    "algorithm": is_plain,
-    "search": is_search,
-    "policy": lambda said: isinstance(said, dict),
-    "policy_sha256": _is_hex(64),
-    "verdict": lambda said: isinstance(said, dict),
-    "files": _by_name(_is_hex(64)),
-}
-"""Everything that a manifest may say, and what it looks like."""
-
-NOT_CHECKED = {
-    "made_at": "when it was made",
-    "made_by": "by which version",
-    "about": "its purpose and who decided on it",
-    "algorithm": "by which algorithm",
-    "options": "with which options",
-    "limits": "within which limits",
-    "is_proven": "whether that proved it to be the best",
-    "gap": "how far it can be from the best",
-    "bound": "what no release of its kind could lose less than, but that it does not lose less itself",
-    "drawn": "how its rows were drawn, but for the numbers that follow from the policy",
-    "mean_levels": "how far columns were generalized on average",
-    "based": "its measures, which begin at the labels of the release that it is based on",
-    "unreadable": "how many cells could not be read",
-    "bottom": "at which levels it was counted",
-    "ledger_head": "where its ledger ended before it",
-    "is_cut_short": "whether a limit ended the search",
-    "people": "how many people it is about",
-    "pseudonym_salt": "the salt of its pseudonyms",
-}
-"""Statements that follow from nothing at hand, in words."""
+    def columns(self, stated: Manifest) -> Mapping[str, StatedColumn]:
+        """Return the columns as a manifest states them: those of the policy, or its own where there is no other."""
+        return stated.policy.all_columns if self.is_stated else StatedPolicy.of(self.policy).all_columns
 
 
 def manifest_check(
-    manifest: Mapping[str, Any], policy: Policy, found: Recount, recount: list[Check], *, is_stated: bool = False
+    stated: Manifest, policy: Policy, found: Recount, checks: Sequence[Check], *, is_stated: bool = False
 ) -> Check:
-    """Check what a manifest says against the table, the policy, and the recount of its cells.
+    """Check every statement of a manifest against the tables, the policy, and the recount of its cells.
 
     ``is_stated`` says that the policy is no other than the one that the manifest states.
     """
-    wrong = statement_mistakes(manifest) or format_mistakes(manifest, policy) or form_mistakes(manifest)
-    wrong = wrong or _level_mistakes(manifest, policy)
-    if not wrong:
-        is_removed = manifest.get("form") == TWO_TABLES.stated or policy.suppressed_rows == "remove"
-        described = manifest["policy"] if is_stated else None
-        is_of_policy = manifest.get("policy_sha256") == policy_digest(policy)  # if not, that is said already
-        wrong = [
-            *_count_mistakes(manifest, found, is_removed=is_removed),
-            *policy_mistakes(manifest, policy),
-            *option_mistakes(manifest, policy),
-            *bound_mistakes(manifest),
-            *(_policy_mistakes(manifest, policy) if is_of_policy else []),
-            *(_protection_mistakes(manifest, policy) if is_of_policy or is_stated else []),
-            *(drawn_mistakes(manifest, policy) if is_of_policy or is_stated else []),
-            *(_hierarchy_mistakes(manifest, _stated_hierarchies(manifest, policy)) if is_stated else []),
-            *verdict_mistakes(
-                manifest, policy, found, recount if is_of_policy or is_stated else None, described=described
-            ),
-        ]
-        if not wrong and (is_of_policy or is_stated) and "measures" in manifest:
-            told = measures_from_statements(manifest, policy, found.sizes)
-            wrong = mistaken_measures(manifest["measures"], told)
-    return Check("manifest", not wrong, "; ".join(wrong) or "the table has the counts of the manifest")
-
-
-def statement_mistakes(manifest: Mapping[str, Any]) -> list[str]:
-    """Say what in a manifest no release of ours says, or not in this way; what stands there is not quoted."""
-    unknown = sum(name not in STATEMENTS for name in manifest)
-    wrong = [f"{counted(unknown, 'statement')} that no manifest makes"] if unknown else []
-    shown = [(name, shape) for name, shape in STATEMENTS.items() if name in manifest]
-    return wrong + [f"{name} is impossible" for name, shape in shown if not shape(manifest[name])]
+    known = Known(policy, found, checks, is_stated, stated.policy_sha256 == policy_digest(policy))
+    wrong = [name for name, rule in RULES.items() if not rule(stated, known)]
+    return Check("manifest.statements", not wrong, {"wrong": wrong} if wrong else {})
 
 
 def unchecked_statements(
-    manifest: Mapping[str, Any], *, has_original: bool, measured: Sequence[str]
-) -> tuple[str, ...]:
-    """Return in words what a manifest states that was not checked; ``measured`` are the measures that were."""
-    checked = {"unreadable"} if has_original else set()
-    checked |= {"mean_levels"} if set(OF_ORIGINAL) <= set(measured) else set()
-    words = [words for name, words in NOT_CHECKED.items() if name in manifest and name not in checked]
-    words += _unchecked_measures(manifest, measured)
-    words += [NOT_SAID_IN_1] if manifest.get("format") == 1 else []
-    if not has_original:
-        words += ["how many rows were suppressed", "the level of each column"]
-    return (f"what the manifest says of {', '.join(words)}",) if words else ()
+    stated: Manifest, *, has_original: bool, measured: Sequence[str], is_linked: bool = False
+) -> list[NotChecked]:
+    """Return what a manifest states that was not checked; ``measured`` are the measures that were."""
+    checked = {"suppressed", "node", "unreadable"} if has_original else set()
+    checked |= {"mean_levels"} if has_original and set(FROM_ORIGINAL) <= set(measured) else set()
+    names = [
+        name
+        for name in Manifest.model_fields
+        if who_checks(name).unchecked and getattr(stated, name) is not None and name not in checked
+    ]
+    figures = [name for name in stated.measures if name not in measured]
+    own = [name for name in figures if name in (*FROM_STATEMENTS, *FROM_ORIGINAL)]
+    numbers = {"statements": names, "measures": own, "other_measures": len(figures) - len(own)}
+    return [NotChecked("manifest.statements", numbers)] if names or figures else []
 
 
-def _unchecked_measures(manifest: Mapping[str, Any], measured: Sequence[str]) -> list[str]:
-    """Name the measures that were not worked out anew; of other packages only how many they are."""
-    stated = manifest.get("measures")
-    names = [name for name in stated if name not in measured] if isinstance(stated, dict) else []
-    ours = [name for name in names if name in (*OF_ALL_RELEASES, *OF_ORIGINAL)]
-    others = len(names) - len(ours)
-    return [f"the measures {', '.join([*ours, *([f'{others} of others'] if others else [])])}"] if names else []
+# The rules, one for each statement: whether it can stand there beside what is known.
 
 
-def mistakes_of_tables(
-    manifest: Mapping[str, Any], policy: Policy, found: Recount, recount: Sequence[Check]
-) -> list[str]:
-    """Say what is wrong in the manifest of several tables that belong together, but for the numbers of their rows."""
-    wrong = statement_mistakes(manifest) or format_mistakes(manifest, policy) or form_mistakes(manifest)
-    wrong = wrong or _level_mistakes(manifest, policy) or several_tables_mistakes(manifest, policy)
-    if wrong:
-        return wrong
-    wrong = proof_mistakes(manifest) + option_mistakes(manifest, policy)
-    is_of_policy = manifest.get("policy_sha256") == policy_digest(policy)
-    if is_of_policy:
-        wrong += _hierarchy_mistakes(manifest, _own_hierarchies(policy)) + _description_mistakes(manifest, policy)
-    return wrong + verdict_mistakes(manifest, policy, found, recount if is_of_policy else None)
+def _released_rows(stated: Manifest, known: Known) -> bool:
+    return stated.released == known.found.rows - known.blank_rows(stated)
 
 
-def _count_mistakes(manifest: Mapping[str, Any], found: Recount, *, is_removed: bool) -> list[str]:
-    """Compare the counts of a manifest with those of the table, and with each other.
-
-    Rows that were suppressed and left blank are a group that the manifest leaves out.
-    """
-    blank = 0 if is_removed else manifest["suppressed"]
-    sizes = without_blank(found.sizes, blank)
-    claims = {
-        "released": found.rows - blank,
-        "groups": len(sizes),
-        "smallest_group": int(sizes.min(initial=found.rows)),
-    }
-    wrong = [f"{name} is {count}, not {manifest[name]}" for name, count in claims.items() if manifest[name] != count]
-    if "eligible" in manifest and manifest["eligible"] != manifest["released"] + manifest["suppressed"]:
-        wrong.append("eligible is not released and suppressed together")
-    return wrong + proof_mistakes(manifest) + _people_mistakes(manifest)
+def _smallest_group(stated: Manifest, known: Known) -> bool:
+    most = known.found.rows if known.found.people is None else known.found.people
+    return stated.smallest_group == int(known.sizes(stated).min(initial=most))
 
 
-def _people_mistakes(manifest: Mapping[str, Any]) -> list[str]:
-    """Say whether numbers of people are impossible beside each other, and beside those of their rows."""
-    people = manifest.get("people")
-    if people is None:
-        return []
-    if PEOPLE - people.keys() - {"smallest_profile"}:
-        return ["people: a number is missing"]
-    if people["released"] > min(manifest["released"], people["eligible"]):
-        return ["people: more are released than there are"]
-    lost = people["eligible"] - people["released"]
-    is_possible = (
-        people["lost_all_rows"] == lost <= people["lost_rows"] <= min(people["eligible"], manifest["suppressed"])
-        and 0 < people["smallest_group"] <= min(manifest["smallest_group"], people["released"])
-        and 0 < people.get("smallest_profile", 1) <= people["released"]
+def _people(stated: Manifest, known: Known) -> bool:
+    people = stated.people
+    if people is None or not known.policy.person_columns:
+        return people is None and not known.policy.person_columns
+    if (people.smallest_profile is not None) is not known.policy.links_rows:
+        return False
+    lost = people.eligible - people.released
+    if not 0 <= lost == people.lost_all_rows <= people.lost_rows <= min(people.eligible, stated.suppressed):
+        return False
+    return _linked_people(stated, people, known) if known.policy.form.is_joined else _people_of_rows(stated, people)
+
+
+def _people_of_rows(stated: Manifest, people: StatedPeople) -> bool:
+    return (
+        people.released <= stated.released
+        and 0 < people.smallest_group <= min(stated.smallest_group, people.released)
+        and (people.smallest_profile is None or 0 < people.smallest_profile <= people.released)
     )
-    return [] if is_possible else ["people: the numbers do not go together"]
 
 
-def _level_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
-    """Compare the levels of a manifest with the hierarchies of the policy."""
-    heights = manifest.get("heights", {})
-    wrong = []
-    for what in ("heights", "node", "level_names", "mean_levels", "bottom"):
-        said = manifest.get(what)
-        if said is not None and set(said) != set(policy.quasi):
-            wrong.append(f"{what} is not of the quasi columns")
-    if (manifest["node"] is None) is not (manifest.get("level_names") is None) and "form" not in manifest:
-        wrong.append("node and level_names do not go together")
-    if (manifest["node"] is None) is not ("mean_levels" in manifest):
-        wrong.append("node and mean_levels do not go together")
-    if not heights and any(manifest.get(what) for what in ("node", "mean_levels", "bottom")):
-        wrong.append("heights are not stated, beyond which no level may lie")
-    if wrong:
-        return wrong
-    for what in ("node", "mean_levels", "bottom"):
-        said = manifest.get(what) or {}
-        wrong += [f"{what} of {name!r} is beyond its height" for name, level in said.items() if level > heights[name]]
-    return wrong
+def _linked_people(stated: Manifest, people: StatedPeople, known: Known) -> bool:
+    """Groups of several tables are profiles, counted in people."""
+    is_counted = people.released == known.found.people
+    return is_counted and people.smallest_profile == stated.smallest_group <= people.smallest_group <= people.released
 
 
-def _hierarchy_mistakes(manifest: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Compare heights and names of levels with the hierarchies, as columns are described."""
-    heights, names = manifest.get("heights", {}), manifest.get("level_names", {})
-    wrong = []
-    for name, column in columns.items():
-        described = column["hierarchy"]
-        if described["height"] is None:  # it follows from the values
-            is_called = described["kind"] != "prefix" or name not in names or _is_prefix_called(manifest, name, column)
-        elif heights and heights[name] != _highest_level(column):
-            wrong.append(f"heights of {name!r} is not that of its hierarchy")
-            continue
-        else:
-            is_called = not names or names[name] == described["levels"][manifest["node"][name]]
-        if not is_called:
-            wrong.append(f"level_names of {name!r} is not what its hierarchy calls the level")
-    return wrong
+def _tables(stated: Manifest, known: Known) -> bool:
+    """The tables have the columns of the policy, a delimiter if they are text, and if linked, numbers that add up."""
+    is_text = {Path(name).stem: format_of(Path(name)).kind == TEXT for name in stated.files}
+    if not stated.shape.takes(is_text):
+        is_text = {stated.shape.first: any(is_text.values())}  # one table, under a name that another check refuses
+    if stated.tables.keys() != is_text.keys():
+        return False
+    if any((one.delimiter is not None) is not is_text[name] for name, one in stated.tables.items()):
+        return False
+    counts = [(one.eligible, one.released, one.suppressed) for one in stated.tables.values()]
+    if not stated.shape.is_joined:
+        has_rows = all(count == (None, None, None) for count in counts)
+    else:
+        whole = (stated.eligible, stated.released, stated.suppressed)
+        told = [(e, r, s) for e, r, s in counts if e is not None and r is not None and s is not None and e == r + s]
+        has_rows = len(told) == len(counts) and tuple(map(sum, zip(*told, strict=True))) == whole
+        has_rows = has_rows and {name: one.released for name, one in stated.tables.items()} == known.found.rows_of
+    return has_rows and (not known.compares_policy or _has_columns(stated, known.policy))
 
 
-def _is_prefix_called(manifest: Mapping[str, Any], name: str, column: Mapping[str, Any]) -> bool:
-    """Return whether a level that keeps leading characters is called so; the longest value has one for each level."""
-    called, level = manifest["level_names"][name], manifest["node"][name]
-    if level == 0 or "max_level" in column:  # where levels end earlier, nothing tells how long the longest value is
-        return bool(called == "value") if level == 0 else CHARACTERS.fullmatch(called) is not None
-    left = manifest["heights"][name] - level
-    possible = [counted(kept, "character") for kept in (left, left + 1) if kept]  # the last level may be no top
-    return called in possible or (called == "suppressed" and not left)
+def _has_columns(stated: Manifest, policy: Policy) -> bool:
+    """Return whether the columns of each table are those that the policy releases there, under their new names."""
+    if not stated.shape.generalizes:
+        expected = {
+            "quasi": [LINK, *policy.with_role("quasi", "other")],
+            "sensitive": [LINK, *policy.with_role("sensitive")],
+        }
+        renamed = dict.fromkeys(expected, policy.renamed)
+    elif stated.shape.is_joined:
+        expected = {name: list(part.policy.released_columns) for name, part in policy.parts.items()}
+        renamed = {name: part.policy.renamed for name, part in policy.parts.items()}
+    else:
+        expected, renamed = {"table": list(policy.released_columns)}, {"table": policy.renamed}
+    return stated.tables.keys() == expected.keys() and all(
+        sorted(renamed[table].get(name, name) for name in expected[table]) == sorted(one.columns)
+        for table, one in stated.tables.items()
+    )
 
 
-def _highest_level(column: Mapping[str, Any]) -> Any:
-    """Return the number of the level at which a column ends, as it is described."""
-    names = column["hierarchy"]["levels"]
-    highest = column.get("max_level", len(names) - 1)
-    return names.index(highest) if highest in names else highest if highest in range(len(names)) else None
+def _not_protected(stated: Manifest, known: Known) -> bool:
+    if stated.shape.generalizes or not known.compares_policy:
+        return (stated.not_protected is None) is stated.shape.generalizes
+    return stated.not_protected == not_protected(known.policy)
 
 
-def _own_hierarchies(policy: Policy) -> dict[str, dict[str, Any]]:
-    """Return the hierarchies of a policy, and the levels that it demands, as a manifest describes them."""
-    columns = {name: policy.columns[name] for name in policy.quasi}
-    return {name: {"hierarchy": one.hierarchy.describe(), **one.describe_levels()} for name, one in columns.items()}
+def _is_of_columns(levels: Mapping[str, float], stated: Manifest, known: Known) -> bool:
+    """Return whether levels are stated of just the quasi columns, none beyond its height."""
+    names = set(known.policy.quasi)
+    is_whole = levels.keys() == names == stated.heights.keys()
+    return is_whole and all(level <= stated.heights[name] for name, level in levels.items())
 
 
-def _stated_hierarchies(manifest: Mapping[str, Any], policy: Policy) -> dict[str, dict[str, Any]]:
-    """Return the columns as the manifest itself describes them; the policy is the one that it states."""
-    return {name: manifest["policy"]["columns"][name] for name in policy.quasi}
+def _node(stated: Manifest, known: Known) -> bool:
+    return stated.node is None or _is_of_columns(stated.node, stated, known)
 
 
-def _policy_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
-    """Compare what a manifest says of its policy with the policy; the algorithm may be another."""
-    return _hierarchy_mistakes(manifest, _own_hierarchies(policy)) + _description_mistakes(manifest, policy)
+def _mean_levels(stated: Manifest, known: Known) -> bool:
+    if stated.mean_levels is None or stated.node is not None:
+        return (stated.mean_levels is None) is (stated.node is not None)
+    return _is_of_columns(stated.mean_levels, stated, known)
 
 
-def _protection_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
-    """Compare what two tables are said to leave open with what the models of the policy leave open."""
-    is_same = manifest.get("form") != TWO_TABLES.stated or manifest.get("not_protected") == not_protected(policy)
-    return [] if is_same else ["not_protected is not what two tables leave open"]
+def _start_node(stated: Manifest, known: Known) -> bool:
+    """A table is counted above its values only where a limit of tuples demands it."""
+    if stated.start_node is None:
+        return True
+    has_limit = stated.limits is not None and stated.limits.max_tuples is not None
+    return has_limit and any(stated.start_node.values()) and _is_of_columns(stated.start_node, stated, known)
 
 
-def _description_mistakes(manifest: Mapping[str, Any], policy: Policy) -> list[str]:
-    """Compare how a manifest describes its policy with the policy."""
-    stated = manifest.get("policy")
-    if stated is None:
-        return []
-    is_same = _without_algorithm(stated) == _without_algorithm(policy_described(policy))
-    return [] if is_same and is_plain(stated.get("algorithm")) else ["policy is not the policy"]
+def _heights(stated: Manifest, known: Known) -> bool:
+    if stated.heights.keys() != set(known.policy.quasi):
+        return False
+    if not known.compares_policy:
+        return True
+    columns = known.columns(stated)
+    ends = {name: highest_level(columns[name]) for name in known.policy.quasi}
+    return all(end == FROM_VALUES or stated.heights[name] == end for name, end in ends.items())
 
 
-def _without_algorithm(described: Mapping[str, Any]) -> str:
-    """Return a described policy as one text, so that ``true`` is not taken for 1."""
-    return json.dumps({name: said for name, said in described.items() if name != "algorithm"}, sort_keys=True)
+FROM_VALUES = "from values"
+"""The height of a hierarchy that follows from the values."""
+
+
+def highest_level(column: StatedColumn) -> int | str | None:
+    """Return the number of the level at which a column ends; None if it names one that its hierarchy does not have."""
+    hierarchy = column.hierarchy
+    assert hierarchy is not None  # quasi columns have one
+    if hierarchy.height is None:
+        return FROM_VALUES
+    highest = hierarchy.height if column.max_level is None else column.max_level
+    if highest in hierarchy.levels:
+        return hierarchy.levels.index(str(highest))
+    return highest if highest in range(len(hierarchy.levels)) else None
+
+
+def _level_names(stated: Manifest, known: Known) -> bool:
+    is_needed = stated.shape.generalizes and stated.node is not None
+    if stated.level_names is None or not is_needed:
+        return stated.level_names is None and not is_needed
+    if stated.level_names.keys() != set(known.policy.quasi) or not _node(stated, known):
+        return False
+    if not known.compares_policy:
+        return True
+    columns = known.columns(stated)
+    return all(is_level_called(stated, name, columns[name]) for name in known.policy.quasi)
+
+
+def is_level_called(stated: Facts, name: str, column: StatedColumn) -> bool:
+    """Return whether the level of a column has the name that its hierarchy gives it.
+
+    Where levels keep leading characters, the longest value has one for each level; the last level may be no top.
+    """
+    assert stated.level_names is not None
+    assert stated.node is not None
+    assert column.hierarchy is not None
+    called, level = stated.level_names[name], stated.node[name]
+    if column.hierarchy.height is not None:
+        return level < len(column.hierarchy.levels) and called == column.hierarchy.levels[level]
+    if column.hierarchy.kind != "prefix":
+        return True
+    if level == 0 or column.max_level is not None:  # where levels end earlier, nothing says how long values are
+        return called == "value" if level == 0 else CHARACTERS.fullmatch(called) is not None
+    left = stated.heights[name] - level
+    return called in [counted(kept, "character") for kept in (left, left + 1) if kept] or (
+        called == "suppressed" and not left
+    )
+
+
+def _unreadable(stated: Manifest, known: Known) -> bool:
+    if stated.unreadable is None:
+        return True
+    allowed = {name for name, column in known.policy.columns.items() if column.unreadable != "refuse"}
+    allowed |= {name for name, column in stated.policy.all_columns.items() if column.unreadable is not None}
+    return bool(stated.unreadable) and stated.unreadable.keys() <= allowed
+
+
+def _perturbations(stated: Manifest, known: Known) -> bool:
+    said = {name: one.to_dict() for name, one in (stated.perturbations or {}).items()}
+    return stated.perturbations != {} and as_text(said) == as_text(known.policy.describe_perturbations())
+
+
+def _dates_moved(stated: Manifest, known: Known) -> bool:
+    """Dates move by what the policy declares, or the one that the manifest states, of which a policy has no shifts."""
+    days = {shift.days for shift in known.policy.shifted.values()}
+    days |= {column.shift.days for column in stated.policy.all_columns.values() if column.shift is not None}
+    return not days if stated.dates_moved is None else stated.dates_moved.days in days
+
+
+def _drawn_rows(stated: Manifest, known: Known) -> bool:
+    """Rows are drawn if the policy asks for it, as it says, among as many candidates as there can be."""
+    if not known.compares_policy:
+        return True
+    k = max(model.least_rows for model in known.policy.privacy)
+    asked = [model.expenses() | {"k": k} for model in known.policy.privacy if isinstance(model, DifferentialPrivacy)]
+    if stated.drawn is None or not asked:
+        return stated.drawn is None and not asked
+    nodes = math.prod(height + 1 for height in stated.heights.values())
+    own = asked[0] | {"candidates": stated.drawn.candidates}
+    return as_text(stated.drawn.to_dict()) == as_text(own) and 0 < stated.drawn.candidates <= nodes
+
+
+def _is_raised(stated: Facts) -> bool:
+    """Return whether the options say that labels are raised by chance."""
+    return bool(stated.options.get(RANDOM_RAISE))
+
+
+def _measures(stated: Manifest, known: Known) -> bool:
+    """Each release states all measures of ours, or those alone that say nothing of its draws; none is impossible."""
+    own = {name for name in (*FROM_STATEMENTS, *FROM_ORIGINAL) if name in stated.measures}
+    is_drawn = stated.drawn is not None or _is_raised(stated)
+    needed = set(STATED_OF_DRAWN if is_drawn else (*FROM_STATEMENTS, *FROM_ORIGINAL))
+    if own != needed or any(stated.measures.get(name, 0) > 1 for name in SHARES):
+        return False
+    is_followed = known.compares_policy and not known.policy.form.is_joined
+    if not is_followed or not (_heights(stated, known) and _node(stated, known) and _mean_levels(stated, known)):
+        return True  # the levels are said to be wrong already
+    return not mistaken_measures(stated.measures, measures_from_statements(stated, known.policy, known.found.sizes))
+
+
+def _is_proven(stated: Manifest, _: Known) -> bool:
+    """An algorithm of ours that promises an optimum says whether it found one."""
+    return stated.is_proven is not None or not _own_declaration(stated, "is_exact")
+
+
+def _gap(stated: Manifest, _: Known) -> bool:
+    """What is proven has no gap; and what chance raised says nothing of one."""
+    if stated.is_proven is not None:
+        return stated.is_proven is (stated.gap == 0)
+    return stated.bound is None if stated.gap is None else stated.bound is not None and not _is_raised(stated)
+
+
+def _lower_bound(stated: Manifest, _: Known) -> bool:
+    """Only cells that climb one by one have a bound; the loss that is stated lies above it by the gap."""
+    if stated.bound is None:
+        return True
+    return stated.node is None and not stated.shape.is_joined and not _is_raised(stated) and bound_fits(stated)
+
+
+def _is_cut_short(stated: Manifest, _: Known) -> bool:
+    return stated.is_cut_short is None or (stated.is_proven is None and not _is_raised(stated))
+
+
+def _algorithm(stated: Manifest, _: Known) -> bool:
+    """An algorithm of ours makes releases of its form; one with a ledger may be fitted to earlier ones."""
+    is_apart = not stated.shape.generalizes
+    return {
+        None: True,
+        "full-domain": not is_apart and (stated.node is not None or stated.ledger_head is not None),
+        "local": is_apart or stated.node is None,
+        "two-table": is_apart,
+    }[_own_declaration(stated, "kind")]
+
+
+def _own_declaration(stated: Facts, what: str) -> Any:
+    """Return what an algorithm of this package declares; None for those of others, which may say less."""
+    return getattr(DECLARATIONS.get(stated.algorithm), what, None)
+
+
+def _declaration(stated: Facts) -> Declaration | None:
+    """Return what the algorithm declares with the options that are stated; None if it is unknown or refuses them."""
+    try:
+        return None if declared_class(stated.algorithm) is None else declare(stated.algorithm, **stated.options)
+    except (IndistinctError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _options(stated: Manifest, known: Known) -> bool:
+    """The algorithm has such options and takes their values; texts in them are plain or name columns."""
+
+    def has_remark(said: Any) -> bool:
+        if isinstance(said, dict | list):
+            return any(map(has_remark, [*said, *said.values()] if isinstance(said, dict) else said))
+        return isinstance(said, str) and said not in known.policy.columns and not is_plain(said)
+
+    algorithm = declared_class(stated.algorithm)
+    if has_remark(stated.options) or algorithm is None:  # that of another package
+        return not has_remark(stated.options)
+    made = _declaration(stated)
+    if made is None or not stated.options.keys() <= set(options_of(algorithm)):
+        return False
+    if stated.algorithm != CHOSEN or stated.node is None:
+        return True
+    told = getattr(made, "node", {})
+    return all(told.get(column, level) == level for column, level in stated.node.items())
+
+
+def _pseudonym_salt(stated: Manifest, known: Known) -> bool:
+    return stated.pseudonym_salt is None or bool(known.policy.pseudonym_columns) or known.policy.links_rows
+
+
+def _based_on(stated: Manifest, _: Known) -> bool:
+    return stated.based is None or stated.ledger_head is not None
+
+
+def _policy(stated: Manifest, known: Known) -> bool:
+    """The policy is stated as it is; the algorithm may be another."""
+    if known.is_stated or not known.is_of_policy:
+        return True
+    return stated.policy.without_algorithm().is_same(StatedPolicy.of(known.policy).without_algorithm())
+
+
+def _verdict(stated: Manifest, known: Known) -> bool:
+    return states_recount(
+        stated, known.policy, known.found, known.checks if known.compares_policy else None, is_stated=known.is_stated
+    )
+
+
+def _always(_: Manifest, __: Known) -> bool:
+    """Its shape is all that can be compared, or another check compares it."""
+    return True
+
+
+Rule = Callable[[Manifest, Known], bool]
+RULES: dict[str, Rule] = {
+    "form": _always,
+    "eligible": lambda stated, _: stated.eligible == stated.released + stated.suppressed,
+    "released": _released_rows,
+    "suppressed": _always,
+    "groups": lambda stated, known: stated.groups == len(known.sizes(stated)),
+    "smallest_group": _smallest_group,
+    "people": _people,
+    "tables": _tables,
+    "link": lambda stated, _: (stated.link is None) is stated.shape.generalizes,
+    "not_protected": _not_protected,
+    "node": _node,
+    "level_names": _level_names,
+    "mean_levels": _mean_levels,
+    "heights": _heights,
+    "start_node": _start_node,
+    "unreadable": _unreadable,
+    "perturbations": _perturbations,
+    "dates_moved": _dates_moved,
+    "drawn": _drawn_rows,
+    "measures": _measures,
+    "is_proven": _is_proven,
+    "gap": _gap,
+    "bound": _lower_bound,
+    "is_cut_short": _is_cut_short,
+    "algorithm": _algorithm,
+    "options": _options,
+    "search": _always,
+    "limits": _always,
+    "pseudonym_salt": _pseudonym_salt,
+    "ledger_head": _always,
+    "based": _based_on,
+    "policy_sha256": _always,
+    "format": _always,
+    "made_by": _always,
+    "made_at": _always,
+    "about": _always,
+    "policy": _policy,
+    "verdict": _verdict,
+    "unsafe": lambda stated, _: (stated.unsafe is None) is stated.verdict.passed,
+    "verifier": _always,
+    "files": _always,
+}
+"""When each statement can stand beside the others."""
+
+
+def search_check(stated: Facts, policy: Policy) -> Check:
+    """Check what a manifest says of its search against the policy, and against what its algorithm can be.
+
+    A search sees sensitive values only where models ask about them; one with a ledger is told of earlier releases as
+    well. An algorithm always draws, never, or where labels are raised by chance.
+    """
+    said, asked = stated.search, bool(policy.asked_sensitive)
+    made = _declaration(stated)
+    draws = None if made is None else made.is_randomised
+    wrong = {
+        "blind": said.blind and asked,
+        "not blind": not (said.blind or asked or stated.ledger_head is not None),
+        "randomised": said.randomised and draws is False,
+        "not randomised": not said.randomised and draws is True,
+    }
+    if any(wrong.values()):
+        return Check("manifest.search", False, {"wrong": [name for name, is_wrong in wrong.items() if is_wrong]})
+    return Check("manifest.search", True, said.to_dict())

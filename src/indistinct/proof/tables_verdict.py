@@ -6,7 +6,7 @@ the originals: every cell is true, and each pseudonym stands for all rows of one
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -25,18 +25,17 @@ from indistinct.proof.checks import (
     code_checks,
     columns_check,
     level_checks,
+    limit_checks,
     model_check,
     pseudonym_checks,
     unreadable_checks,
 )
-from indistinct.proof.stated_search import search_checks
-from indistinct.proof.stated_tables import stated_rows_checks
-from indistinct.proof.statements import mistakes_of_tables
+from indistinct.proof.statements import manifest_check, search_check
 from indistinct.proof.truth.by_column import general_like
 from indistinct.proof.truth.linked_people import linked_people_checks
 from indistinct.proof.truth.person_trees import Numbers, PersonTrees
-from indistinct.release.released_tables import ReleasedTables
-from indistinct.showing.words import counted
+from indistinct.release.manifest import Manifest
+from indistinct.release.released_tables import Claims, ReleasedTables
 
 QUASI_OF_ALL = "all tables"
 
@@ -45,7 +44,7 @@ def judge_tables(
     release: tuple[ReleasedTables, Mapping[str, Rows]],
     policy: Policy,
     originals: Any,
-    suppressed: int | None,
+    claims: Claims,
     **reading: Any,
 ) -> tuple[list[Check], int, IntArray]:
     """Return every check of a release whose rows are open, the number of its rows, and the people of each profile."""
@@ -55,7 +54,7 @@ def judge_tables(
     if not all(check.passed for check in checks):
         return checks, sum(rows.count() for rows in tables.values()), np.zeros(0, np.int64)
     for name, part in policy.parts.items():
-        checks += [_of_table(name, check) for check in _cell_checks(tables[name], part.policy)]
+        checks += [check.of_table(name) for check in _cell_checks(tables[name], part.policy)]
     numbers = Numbers()
     trees = PersonTrees.of(tables, policy, numbers, is_released=True)
     checks.append(_joins_check(trees))
@@ -63,28 +62,32 @@ def judge_tables(
     checks += found
     rows_of = {name: len(table.persons) for name, table in trees.tables.items()}
     rows = sum(rows_of.values())
-    wrong: list[str] = []
-    claimed = released.said.get("suppressed") if suppressed is None else suppressed
-    limit = [] if claimed is None else _limit_checks(policy, int(claimed), rows + int(claimed))
-    if released.manifest is not None:
-        recount = Recount(tuple(checks), sizes, rows, "profile")
-        wrong = mistakes_of_tables(released.manifest, policy, recount, [*checks, *limit])
-        checks.append(_manifest_check(released.manifest, rows_of, trees.number, sizes, wrong))
-        checks[-1:-1] = search_checks(released.manifest, policy)
+    claimed, manifest = claims.suppressed, released.manifest
+    limit = [] if claimed is None else limit_checks(policy, claimed, rows + claimed)
+    is_sound = False
+    if manifest is not None:
+        recount = Recount(tuple(checks), sizes, rows, "profile", people=trees.number, rows_of=rows_of)
+        statements = manifest_check(manifest, policy, recount, [*checks, *limit])
+        is_sound = statements.passed
+        checks += [search_check(manifest, policy), statements]
     if originals is None:
         checks += limit
     elif rows:
-        hint = released.said.get("node")
-        said = (hint if isinstance(hint, Mapping) else {}, claimed)
-        is_sound = released.manifest is not None and not wrong
         with _open_originals(originals, policy, reading) as opened:
-            checks += _unreadable_checks(opened, released.said)
-            more, theirs = _prove(tables, opened, policy, (trees, numbers), said)
+            checks += _unreadable_checks(opened, claims.unreadable)
+            more, theirs = _prove(tables, opened, policy, (trees, numbers), (claims.node or {}, claimed))
             checks += more
-            if is_sound and theirs is not None:
+            if manifest is not None and is_sound and theirs is not None:
                 rows_there = {name: len(table.persons) for name, table in theirs.tables.items()}
-                checks += stated_rows_checks(released.said, rows_there, theirs.number)
+                checks += _stated_rows_checks(manifest, rows_there, theirs.number)
     return checks, rows, sizes
+
+
+def _stated_rows_checks(said: Manifest, rows: Mapping[str, int], people: int) -> list[Check]:
+    """Compare the eligible rows of each original, and the people in them, with what is stated; shown if they differ."""
+    wrong = {name: number for name, number in rows.items() if said.tables[name].eligible != number}
+    wrong |= {"people": people} if said.people is None or said.people.eligible != people else {}
+    return [Check("manifest.rows", False, wrong)] if wrong else []
 
 
 @contextmanager
@@ -108,9 +111,8 @@ def _cell_checks(released: Rows, policy: Policy) -> list[Check]:
     ]
 
 
-def _unreadable_checks(originals: Mapping[str, Rows], said: Mapping[str, Any]) -> list[Check]:
+def _unreadable_checks(originals: Mapping[str, Rows], claimed: Mapping[str, int] | None) -> list[Check]:
     """Check what a release says about cells of the originals that hierarchies cannot read."""
-    claimed = said.get("unreadable", {}) if said else None
     checks = []
     for name, rows in originals.items():
         own = (
@@ -122,7 +124,7 @@ def _unreadable_checks(originals: Mapping[str, Rows], said: Mapping[str, Any]) -
                 if column.startswith(f"{name}.")
             }
         )
-        checks += [_of_table(name, check) for check in unreadable_checks(rows, own)]
+        checks += [check.of_table(name) for check in unreadable_checks(rows, own)]
     return checks
 
 
@@ -135,17 +137,14 @@ def refuse_other_engines(tables: Mapping[str, Rows]) -> None:
             )
 
 
-def _of_table(name: str, check: Check) -> Check:
-    return Check(f"{name}: {check.name}", check.passed, check.detail)
-
-
 def _columns_checks(tables: Mapping[str, Rows], policy: Policy) -> list[Check]:
     """Check that the tables are those of the policy, each with its columns and no identifier."""
-    absent = [f"{name!r} is missing" for name in policy.parts if name not in tables]
-    absent += [f"{name!r} is not in the policy" for name in tables if name not in policy.parts]
-    checks = [Check("tables", not absent, "; ".join(absent) or counted(len(tables), "table"))]
-    return checks + [
-        _of_table(name, columns_check(tables[name].columns(), part.policy.released_columns, part.policy))
+    absent = [name for name in policy.parts if name not in tables]
+    unknown = [name for name in tables if name not in policy.parts]
+    wrong = absent or unknown
+    numbers = {"missing": absent, "unknown": unknown} if wrong else {"tables": len(tables)}
+    return [Check("tables.names", not wrong, numbers)] + [
+        columns_check(tables[name].columns(), part.policy.released_columns, part.policy).of_table(name)
         for name, part in policy.parts.items()
         if name in tables
     ]
@@ -153,21 +152,16 @@ def _columns_checks(tables: Mapping[str, Rows], policy: Policy) -> list[Check]:
 
 def _joins_check(trees: PersonTrees) -> Check:
     """Check that every reference leads to one row, of the same person, and that people are listed who should be."""
-    wrong = []
+    wrong = {}
     for name, table in trees.tables.items():
-        for number, what in (
-            (table.dangling, "lead nowhere"),
-            (table.strangers, "lead to a row of somebody else"),
-            (table.repeated, "have a key that another row has"),
-        ):
-            if number:
-                wrong.append(f"{counted(number, 'row')} of {name} {what}")
+        found = {"dangling": table.dangling, "strangers": table.strangers, "repeated": table.repeated}
         if table.part.member_of is not None:
             is_listed = np.zeros(trees.number, np.bool_)
             is_listed[trees.tables[table.part.member_of].persons] = True
-            if missing := int((~is_listed[table.persons]).sum()):
-                wrong.append(f"{counted(missing, 'row')} of {name} are of people who are not in {table.part.member_of}")
-    return Check("references", not wrong, "; ".join(wrong) or "every reference leads to a row of the same person")
+            found["unlisted"] = int((~is_listed[table.persons]).sum())
+        if any(found.values()):
+            wrong[name] = {what: number for what, number in found.items() if number}
+    return Check("tables.references", not wrong, {"wrong": wrong} if wrong else {})
 
 
 def _people_checks(trees: PersonTrees, policy: Policy, numbers: Numbers) -> tuple[IntArray, list[Check]]:
@@ -175,7 +169,7 @@ def _people_checks(trees: PersonTrees, policy: Policy, numbers: Numbers) -> tupl
     profiles = trees.profiles(lambda part: part.policy.quasi, numbers)
     _, class_of, sizes = np.unique(profiles, return_inverse=True, return_counts=True)
     if not len(sizes):
-        return sizes.astype(np.int64), [Check("rows", False, "the tables have no rows")]
+        return sizes.astype(np.int64), [Check("cells.rows", False)]
     everybody = np.ones(trees.number, np.bool_)
     checks = [
         model_check(
@@ -183,44 +177,7 @@ def _people_checks(trees: PersonTrees, policy: Policy, numbers: Numbers) -> tupl
         )
         for model in policy.privacy
     ]
-    return sizes.astype(np.int64), [Check(f"people: {check.name}", check.passed, check.detail) for check in checks]
-
-
-def _manifest_check(
-    said: Mapping[str, Any], rows: Mapping[str, int], people: int, sizes: IntArray, wrong: Sequence[str]
-) -> Check:
-    """Compare the counts of a manifest with those of the tables, beside what is wrong with it already."""
-    found: dict[str, Any] = {
-        "released": sum(rows.values()),
-        "groups": len(sizes),
-        "smallest_group": int(sizes.min(initial=people)),
-        "people": people,
-        **{f"rows of {name}": number for name, number in rows.items()},
-    }
-    tables = said.get("linked_tables")
-    per_table = tables if isinstance(tables, Mapping) else {}
-    in_people = said.get("people")
-    stated = {
-        **{name: said.get(name) for name in ("released", "groups", "smallest_group")},
-        "people": in_people.get("released") if isinstance(in_people, Mapping) else None,
-        **{
-            f"rows of {name}": per_table[name].get("released") if isinstance(per_table.get(name), Mapping) else None
-            for name in rows
-        },
-    }
-    wrong = wrong or [
-        f"{name} is {number}, not {stated[name]}" for name, number in found.items() if stated[name] != number
-    ]
-    return Check("manifest", not wrong, "; ".join(wrong) or "the tables have the counts of the manifest")
-
-
-def _limit_checks(policy: Policy, suppressed: int, rows: int) -> list[Check]:
-    """Check the number of suppressed rows of all tables against the policy's limit, if it sets one."""
-    if policy.max_suppression is None:
-        return []
-    allowed = policy.allowed_suppression(rows)
-    detail = f"{suppressed:,} of {rows:,} rows of all tables suppressed, {allowed:,} allowed"
-    return [Check("suppression limit", suppressed <= allowed, detail)]
+    return sizes.astype(np.int64), [check.in_people() for check in checks]
 
 
 def _prove(
@@ -243,7 +200,7 @@ def _prove(
             encoded = stack.enter_context(encode_eligible(originals[name], part.policy, columns))
             own = {column: hint[f"{name}.{column}"] for column in part.policy.quasi if f"{name}.{column}" in hint}
             found, own_checks = general_like(tables[name], encoded, part.policy, own or None, part.identity)
-            checks += [_of_table(name, check) for check in own_checks]
+            checks += [check.of_table(name) for check in own_checks]
             if found is not None:
                 general[name] = stack.enter_context(found)
         if not all(check.passed for check in checks):
@@ -251,7 +208,7 @@ def _prove(
         theirs = PersonTrees.of(general, policy, numbers, is_released=False)
     eligible = sum(len(table.persons) for table in theirs.tables.values())
     suppressed = eligible - sum(len(table.persons) for table in trees.tables.values())
-    checks += [*claim_checks(claimed, suppressed), *_limit_checks(policy, suppressed, eligible)]
+    checks += [*claim_checks(claimed, suppressed), *limit_checks(policy, suppressed, eligible)]
     checks.append(_least_suppression_check(theirs, policy, numbers, suppressed))
     return checks + linked_people_checks(trees, theirs, numbers), theirs
 
@@ -271,8 +228,5 @@ def _least_suppression_check(theirs: PersonTrees, policy: Policy, numbers: Numbe
             for holds in judged:
                 is_left &= holds[class_of]
     required = theirs.rows_of(~is_left)
-    if suppressed == required:
-        detail = f"{counted(suppressed, 'row')} suppressed, as many as must be at this generalization"
-    else:
-        detail = f"{counted(suppressed, 'row')} suppressed, but {required:,} must be at this generalization"
-    return Check("least suppression", suppressed == required, detail)
+    found = {"how": "exact", "suppressed": suppressed, "required": required}
+    return Check("suppression.least", suppressed == required, found)

@@ -23,8 +23,7 @@ from indistinct.proof.checks import (
     model_check,
 )
 from indistinct.proof.truth.class_truth import untruths
-from indistinct.recoding.classes import LINK, NOTHING_HIDDEN
-from indistinct.showing.words import counted
+from indistinct.recoding.classes import LINK
 
 Class = str | None
 """What a class is called: the text of its cells."""
@@ -50,31 +49,23 @@ def judge(quasi: Rows, sensitive: Rows, policy: Policy) -> tuple[list[Check], In
         columns_check(quasi.columns(), (LINK, *policy.with_role("quasi", "other")), policy),
         columns_check(sensitive.columns(), (LINK, *policy.with_role("sensitive")), policy),
     ]
-    passed = all(check.passed for check in columns)
-    detail = "; ".join(
-        f"{name} table: {check.detail}" for name, check in zip(("quasi", "sensitive"), columns, strict=True)
-    )
-    checks = [Check("columns", passed, detail)]
+    checks = [check.of_table(name) for name, check in zip(("quasi", "sensitive"), columns, strict=True)]
     nothing = np.zeros(0, np.int64)
-    if not passed:
+    if not all(check.passed for check in checks):
         return checks, nothing
     ours, theirs = (_class_sizes(table) for table in (quasi, sensitive))
     if not ours or not theirs:
-        return [*checks, Check("rows", False, f"the {'sensitive' if ours else 'quasi'} table has no rows")], nothing
+        return [*checks, Check("cells.rows", False, {"table": "sensitive" if ours else "quasi"})], nothing
     checks.append(_classes_check(ours, theirs))
     sizes = np.fromiter(ours.values(), np.int64, len(ours))
     for table in (quasi, sensitive):
         checks += code_checks(table, policy, [name for name in table.columns() if name in policy.columns])
     if not policy.asked_sensitive:
-        checks.append(Check("sensitive values", False, NOTHING_HIDDEN))
+        checks.append(Check("classes.sensitive", False))
     for model in policy.privacy:
-        if model.asks_population:
-            detail = "the quasi-identifiers stand there as they are, so nobody is hidden in a population"
-            checks.append(Check(model.name, False, detail))
-            continue
-        if model.known is not None:
-            detail = "the quasi-identifiers stand there as they are, so a few columns can tell people apart"
-            checks.append(Check(model.name, False, detail))
+        if model.asks_population or model.known is not None:
+            why = "exact quasi cells" if model.asks_population else "exact known columns"
+            checks.append(Check(f"model.{model.name}", False, {"why": why}))
             continue
         asked = sensitive_columns(model, policy)
         groups = counted_groups(sensitive, [LINK], policy, model) if asked else Groups.of_sizes(sizes)
@@ -96,12 +87,9 @@ def _classes_check(ours: Mapping[Class, int], theirs: Mapping[Class, int]) -> Ch
     differing = sum(ours.get(name) != theirs.get(name) for name in {*ours, *theirs})
     longest = len(str(sum(ours.values()))) + 1
     are_numbers = all(text and text == str(int(text)) and len(text) <= longest for text in map(_digits, ours))
-    if not differing and not are_numbers:
-        detail = f"they must be numbers of at most {longest} digits; other names could tell something"
-        return Check("classes", False, detail)
-    words = counted(differing, "class has another number", "classes have other numbers")
-    detail = f"{words} of rows in the sensitive table" if differing else "each has as many rows in both tables"
-    return Check("classes", differing == 0, f"{counted(len(ours), 'class', 'classes')}; {detail}")
+    if not differing and are_numbers:
+        return Check("classes.sizes", True, {"classes": len(ours)})
+    return Check("classes.sizes", False, {"classes": len(ours), "differing": differing, "digits": longest})
 
 
 def _digits(name: Class) -> str:
@@ -118,14 +106,9 @@ def _order_checks(quasi: Rows, sensitive: Rows) -> list[Check]:
     ours, theirs = (_classes_in_order(table) for table in (quasi, sensitive))
     if len(ours) != len(theirs):
         return []  # said already
-    places = {"both tables have rows of a class at the same places": (ours, theirs)}
-    places |= {
-        f"the {name} table has rows of a class together": (rows[:-1], rows[1:])
-        for name, rows in (("quasi", ours), ("sensitive", theirs))
-    }
-    told = [words for words, (one, other) in places.items() if _agree_too_often(one, other)]
-    detail = f"{' and '.join(told)}, so the order of rows tells who has which value; shuffle each by itself"
-    return [Check("order", False, detail)] if told else []
+    places = {"both": (ours, theirs), "quasi": (ours[:-1], ours[1:]), "sensitive": (theirs[:-1], theirs[1:])}
+    told = [name for name, (one, other) in places.items() if _agree_too_often(one, other)]
+    return [Check("classes.order", False, {"told": told})] if told else []
 
 
 def _classes_in_order(table: Rows) -> IntArray:
@@ -159,7 +142,7 @@ def _join_check(quasi: Rows, sensitive: Rows, policy: Policy, k: int) -> Check:
     found = quasi.values_by(policy.quasi, LINK)
     people = _people_by_classes(found)
     if min(people.values()) >= k:
-        return Check("join", True, f"at least {k} people share each bag of sensitive values that somebody is linked to")
+        return Check("classes.join", True, {"k": k, "linked": None})
     values_of = _values_by_class(sensitive, policy)
     by_bag: Counter[frozenset[tuple[int, int]]] = Counter()
     for classes, number in people.items():  # other classes may have the same values
@@ -169,8 +152,7 @@ def _join_check(quasi: Rows, sensitive: Rows, policy: Policy, k: int) -> Check:
                 bag[value] += times * rows
         by_bag[frozenset(bag.items())] += number
     small = sum(number for number in by_bag.values() if number < k)
-    words = counted(small, "person is", "people are")
-    return Check("join", small == 0, f"{words} linked to a bag of sensitive values that fewer than {k} share")
+    return Check("classes.join", small == 0, {"k": k, "linked": small})
 
 
 def _people_by_classes(found: ValueCounts) -> dict[tuple[tuple[int, int], ...], int]:
@@ -206,5 +188,5 @@ def prove(quasi: Rows, sensitive: Rows, source: Rows, policy: Policy) -> tuple[l
     """Check both tables against the original; also give the number of eligible rows."""
     policy.check(source.columns())
     found, eligible = untruths(quasi, sensitive, source, policy)
-    holds = "each class has quasi-identifiers of the original, and sensitive values that can be theirs"
-    return [Check("truthful", not found, "; ".join(found) or holds)], eligible
+    wrong = any(found.values())
+    return [Check("truth.rows", not wrong, found if wrong else {})], eligible

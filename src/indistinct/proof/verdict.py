@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from indistinct.policy.stated_policy import stated_policy
 from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.canonical import canonical_checks
 from indistinct.proof.checks import (
-    PLURALS,
     Check,
     Checked,
+    NotChecked,
     Recount,
     code_checks,
     columns_check,
@@ -45,10 +45,11 @@ from indistinct.proof.checks import (
 from indistinct.proof.known_columns import CodedTuples, KnownColumns
 from indistinct.proof.people_recount import NOT_COUNTED, count_people, pseudonym_people_checks, stated_people_checks
 from indistinct.proof.perturbed_numbers import perturbation_checks
-from indistinct.proof.stated_measures import OF_ALL_RELEASES, OF_ORIGINAL
-from indistinct.proof.stated_search import search_checks
-from indistinct.proof.statements import manifest_check, unchecked_statements
-from indistinct.release.released_tables import ReleasedTables
+from indistinct.proof.sentences import PLURALS, count_words
+from indistinct.proof.stated_measures import FROM_ORIGINAL, FROM_STATEMENTS
+from indistinct.proof.statements import manifest_check, search_check, unchecked_statements
+from indistinct.release.manifest import Manifest, StatedCheck, StatedKnown, StatedVerdict
+from indistinct.release.released_tables import Claims, ReleasedTables
 from indistinct.showing.words import counted
 
 
@@ -58,20 +59,21 @@ class Verdict(Checked):
 
     subject: ClassVar[str] = "release"
 
+    checks: tuple[Check, ...]
     rows: int
     groups: int
     smallest_group: int
     noun: str = "group"
     """What the groups are called: those of a release of two tables are classes."""
-    not_checked: tuple[str, ...] = ()
-    """What could not be checked without a policy, in words."""
+    not_checked: tuple[NotChecked, ...] = ()
+    """What could not be checked with what is at hand."""
     known: tuple[KnownColumns, ...] = ()
     """What whoever knows few columns finds at the least, where a model says how many."""
 
     @property
     def groups_in_words(self) -> str:
         """The number of groups, or of classes."""
-        return counted(self.groups, self.noun, PLURALS[self.noun])
+        return count_words(self.groups, self.noun)
 
     @property
     def known_in_words(self) -> str:
@@ -93,9 +95,20 @@ class Verdict(Checked):
             "groups": self.groups,
             "smallest_group": self.smallest_group,
             **({"known": [one.to_dict() for one in self.known]} if self.known else {}),
-            "checks": self._checks_as_json(),
-            **({"not_checked": list(self.not_checked)} if self.not_checked else {}),
+            "checks": [{"name": one.name, "detail": one.detail, **one.to_dict()} for one in self.checks],
+            **({"not_checked": list(map(str, self.not_checked))} if self.not_checked else {}),
         }
+
+    def to_statement(self) -> StatedVerdict:
+        """Return the verdict as a manifest states it."""
+        return StatedVerdict(
+            passed=self.passed,
+            rows=self.rows,
+            groups=self.groups,
+            smallest_group=self.smallest_group,
+            known=tuple(StatedKnown(**one.to_dict()) for one in self.known) or None,
+            checks=tuple(StatedCheck(**one.to_dict()) for one in self.checks),
+        )
 
     def _repr_html_(self) -> str:
         """Return the verdict as a notebook shows it."""
@@ -138,7 +151,7 @@ def verify(
     memory_limit and threads for all tables; delimiter and encoding for the original, since a folder says how its own
     is written.
     """
-    claimed, reading = _Claims.taken_from(how)
+    claimed, reading = _take_claims(how)
     policy = None if policy is None else load_policy(policy)
     if policy is not None and policy.tables:
         return _verify_tables(table, policy, original, claimed, reading | {"canonical": canonical, "key": key})
@@ -148,14 +161,14 @@ def verify(
         released = released.named_by(policy, is_release=True)
     if policy is None and released.form.is_joined:
         raise TableError("the release holds several tables that belong together; give the policy of all of them")
-    claims = claimed.or_stated_by(released)
-    not_checked: tuple[str, ...] = ()
+    claims = _claims(claimed, released)
+    not_checked: list[NotChecked] = []
     if policy is None and original is not None:
         raise PolicyError(
             "to prove a release against the original its policy is needed: its hierarchies tell what is true"
         )
     if is_stated := policy is None:
-        policy, not_checked = stated_policy(released.manifest)
+        policy, not_checked = _policy_of_manifest(released.manifest)
     checks = folder_checks(released, None if is_stated else policy, key)
     is_removed = not released.form.blanks or policy.suppressed_rows == "remove"
     with released.rows() as tables:
@@ -165,48 +178,71 @@ def verify(
             checks += reader_checks(released.sources[name], rows, policy)
         if canonical:
             more, unsaid = canonical_checks(released, tables, dict.fromkeys(tables, policy))
-            checks, not_checked = [*checks, *more], (*not_checked, *unsaid)
+            checks, not_checked = [*checks, *more], [*not_checked, *unsaid]
         limit = (
             limit_checks(policy, claims.suppressed, found.rows + claims.suppressed * is_removed)
             if claims.suppressed is not None
             else []
         )
+        is_sound = True
         if released.manifest is not None:
-            own = [*found.checks, *limit]
-            checks.append(manifest_check(released.manifest, policy, found, own, is_stated=is_stated))
-            checks[-1:-1] = search_checks(released.manifest, policy)
-            if policy.links_rows and found.checks[0].passed and found.rows:
+            statements = manifest_check(released.manifest, policy, found, [*found.checks, *limit], is_stated=is_stated)
+            is_sound = statements.passed
+            checks += [search_check(released.manifest, policy), statements]
+            if policy.links_rows and found.has_columns and found.rows:
                 checks += pseudonym_people_checks(released.manifest, tables["table"], policy)
         figures: Check | None = None
-        if original is not None and found.checks[0].passed and found.rows:
-            is_sound = released.manifest is None or checks[-1].passed
+        if original is not None and found.has_columns and found.rows:
             with use_table(original, **reading) as given, as_declared(given, policy) as source:
-                checks += unreadable_checks(source, _stated_unreadable(released))
+                checks += unreadable_checks(source, claims.unreadable)
                 proof = (
                     _prove_one_table(tables["table"], source, policy, claims)
                     if released.form.generalizes
                     else _prove_apart(tables, source, policy, claims)
                 )
                 checks += proof
-                if is_sound and all(check.passed for check in proof):
+                said = released.said
+                if said is not None and is_sound and all(check.passed for check in proof):
                     from indistinct.proof.stated_measures import measures_check
 
                     first = tables[released.form.first]
-                    figures = measures_check(released.said, first, source, policy, found.sizes)
-                    checks += stated_people_checks(released.said, source, policy)
+                    figures = measures_check(said, first, source, policy, found.sizes)
+                    checks += stated_people_checks(said, source, policy)
             checks += [] if figures is None else [figures]
         else:
             checks += limit
             checks += [NOT_COUNTED] if policy.person_columns and not policy.links_rows else []
     if released.manifest is not None:
         checks += unsafe_checks(released, checks)
-        measured = (*OF_ALL_RELEASES, *(OF_ORIGINAL if figures is not None else ()))
+        measured = (*FROM_STATEMENTS, *(FROM_ORIGINAL if figures is not None else ()))
         not_checked += unchecked_statements(released.manifest, has_original=original is not None, measured=measured)
         not_checked += unchecked_signature(released, key)
-    return Verdict(tuple(checks), found.rows, len(found.sizes), found.smallest, found.noun, not_checked, found.known)
+    return Verdict(
+        tuple(checks), found.rows, len(found.sizes), found.smallest, found.noun, tuple(not_checked), found.known
+    )
 
 
-def _verify_tables(table: Any, policy: Policy, original: Any, claimed: _Claims, reading: Mapping[str, Any]) -> Verdict:
+def _policy_of_manifest(manifest: Manifest | None) -> tuple[Policy, list[NotChecked]]:
+    """Return the policy that a manifest states, and what a recipient cannot check who has no other."""
+    if manifest is None:
+        raise TableError(
+            "without a policy file only a release folder with its manifest.json can be verified; say verify POLICY "
+            "RELEASE, or give the folder"
+        )
+    policy, unjudged = stated_policy(manifest.policy)
+    columns = manifest.policy.all_columns
+    demanded = [name for name, column in columns.items() if column.demanded_level is not None]
+    coded = [name for name, column in columns.items() if column.missing_codes is not None]
+    return policy, [
+        *(NotChecked("model", one._asdict()) for one in unjudged),
+        *([NotChecked("cells.level", {"columns": demanded})] if demanded else []),
+        *([NotChecked("cells.codes", {"columns": coded})] if coded else []),
+        NotChecked("policy"),
+        NotChecked("truth"),
+    ]
+
+
+def _verify_tables(table: Any, policy: Policy, original: Any, claimed: Claims, reading: Mapping[str, Any]) -> Verdict:
     """Judge several tables that belong together."""
     from indistinct.proof.tables_verdict import judge_tables
 
@@ -217,7 +253,7 @@ def _verify_tables(table: Any, policy: Policy, original: Any, claimed: _Claims, 
     with told_as_forged(table, key):
         released = ReleasedTables.of(table, policy, **reading).named_by(policy, is_release=True)
     checks = folder_checks(released, policy, key)
-    unsaid: tuple[str, ...] = ()
+    unsaid: list[NotChecked] = []
     with released.rows() as tables:
         for name, part in policy.parts.items():
             if name in tables:
@@ -225,43 +261,31 @@ def _verify_tables(table: Any, policy: Policy, original: Any, claimed: _Claims, 
         if canonical:
             more, unsaid = canonical_checks(released, tables, {n: part.policy for n, part in policy.parts.items()})
             checks += more
-        found, rows, sizes = judge_tables((released, tables), policy, original, claimed.suppressed, **reading)
+        claims = _claims(claimed, released)
+        found, rows, sizes = judge_tables((released, tables), policy, original, claims, **reading)
     if released.manifest is not None:
         found += unsafe_checks(released, [*checks, *found])
         unsaid += unchecked_statements(released.manifest, has_original=original is not None, measured=())
         unsaid += unchecked_signature(released, key)
     smallest = int(sizes.min()) if len(sizes) else 0
-    return Verdict((*checks, *found), rows, len(sizes), smallest, "profile", unsaid)
+    return Verdict((*checks, *found), rows, len(sizes), smallest, "profile", tuple(unsaid))
 
 
-class _Claims(NamedTuple):
-    """What a release says of itself, which is compared with what is found."""
-
-    suppressed: int | None
-    node: Mapping[str, int] | None
-    """The level of each column: a hint, which is not believed."""
-    is_local: bool | None
-    """Cells were generalized one by one; None if nothing says so."""
-
-    @classmethod
-    def taken_from(cls, how: Mapping[str, Any]) -> tuple[_Claims, dict[str, Any]]:
-        """Return what the caller says of a table, apart from how it is read."""
-        claimed = cls(*(how.get(name) for name in cls._fields))
-        return claimed, {name: value for name, value in how.items() if name not in cls._fields}
-
-    def or_stated_by(self, released: ReleasedTables) -> _Claims:
-        """Return what the caller says, and else what the release says."""
-        if not released.said:
-            return self
-        node = released.said["node"] if self.node is None else self.node
-        stated = None if "drawn" in released.said else released.said["suppressed"]  # of drawn rows it is not told
-        return _Claims(stated if self.suppressed is None else self.suppressed, node, node is None)
+def _take_claims(how: Mapping[str, Any]) -> tuple[Claims, dict[str, Any]]:
+    """Return what the caller says of a table, apart from how it is read."""
+    names = ("suppressed", "node", "is_local")
+    reading = {name: value for name, value in how.items() if name not in names}
+    return Claims(**{name: how[name] for name in names if name in how}), reading
 
 
-def _stated_unreadable(released: ReleasedTables) -> Mapping[str, int] | None:
-    """Return what a release says of cells that could not be read; one whose rows were drawn does not say it."""
-    is_silent = not released.said or "drawn" in released.said
-    return None if is_silent else released.said.get("unreadable", {})
+def _claims(claimed: Claims, released: ReleasedTables) -> Claims:
+    """Return what the caller says, and else what the release says."""
+    stated = released.claims
+    if stated.policy_sha256 is None:  # it says nothing of itself
+        return claimed
+    node = stated.node if claimed.node is None else claimed.node
+    suppressed = stated.suppressed if claimed.suppressed is None else claimed.suppressed
+    return replace(stated, suppressed=suppressed, node=node, is_local=node is None)
 
 
 def _judge_apart(tables: Mapping[str, Rows], policy: Policy) -> Recount:
@@ -270,13 +294,13 @@ def _judge_apart(tables: Mapping[str, Rows], policy: Policy) -> Recount:
     return judge_two_tables(tables, policy)
 
 
-def _prove_apart(tables: Mapping[str, Rows], source: Rows, policy: Policy, claims: _Claims) -> list[Check]:
+def _prove_apart(tables: Mapping[str, Rows], source: Rows, policy: Policy, claims: Claims) -> list[Check]:
     from indistinct.proof.two_tables import prove_two_tables
 
     return prove_two_tables(tables, source, policy, claims.suppressed)
 
 
-def _prove_one_table(released: Rows, source: Rows, policy: Policy, claims: _Claims) -> list[Check]:
+def _prove_one_table(released: Rows, source: Rows, policy: Policy, claims: Claims) -> list[Check]:
     """Check truthfulness, one to one, and least suppression against the original."""
     from indistinct.proof.truth.by_column import prove_by_column
     from indistinct.proof.truth.cell_by_cell import prove_cell_by_cell
@@ -301,7 +325,7 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
     if not sizes.has_quasi:
         return checks
     if sizes.rows == 0:
-        return [*checks, Check("rows", False, "the table has no rows")]
+        return [*checks, Check("cells.rows", False)]
     checks += [
         *pseudonym_checks(released, policy),
         *level_checks(released, policy),
@@ -313,7 +337,7 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
         checks += count_people(released, policy, (PSEUDONYM,))
     for name, quasi, model in policy.requirements():
         if any(column not in released.columns() for column in sensitive_columns(model, policy)):
-            checks.append(Check(f"{model.name} on {name}", False, "a sensitive column is missing"))
+            checks.append(Check(f"model.{model.name}", False, {"on": name, "why": "no sensitive column"}))
         elif knows_few(model, quasi):
             checks.append(sizes.by_known(model, name, quasi).check(model))
         elif policy.person_columns and model.floor is not model:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from indistinct.counting import FrequencyList, Node
 from indistinct.engine.plans import CLASS, ClassPlan
@@ -68,10 +68,6 @@ class Classes(GroupedRecoding):
             groups=pieces.groups,
             link=LINK,
         )
-
-    def level_facts(self, policy: Policy) -> dict[str, Any]:
-        """Say that there are two tables, what links them and what they do not hide."""
-        return {"node": self.levels, "form": self.form.stated, "link": LINK, "not_protected": not_protected(policy)}
 
     def _seen_without(self, position: int | None, plain: FrequencyList, pieces: Pieces) -> Classes:
         """Return the same classes."""

@@ -68,9 +68,10 @@ class DrawnRecoding(FullDomainRecoding):
             codes={name: groups.label_codes(column) for column, name in enumerate(names)},
         )
 
-    def facts(self, policy: Policy) -> dict[str, Any]:
-        """Say what a release may tell of how it was made; ``eligible`` are the rows that were drawn."""
-        return FullDomainRecoding.facts(self, policy) | {"drawn": dict(self.statements)}
+    @property
+    def draws(self) -> Mapping[str, Any]:
+        """How rows were drawn; the eligible rows that a release states are those that were drawn."""
+        return self.statements
 
     def tells_measure(self, name: str) -> bool:
         """Only what follows from the released cells is told; other measures compare with cells that stay behind."""

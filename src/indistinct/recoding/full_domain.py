@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -123,13 +122,13 @@ class FullDomainRecoding(Recoding):
             unblanked=frozenset(apart),
         )
 
-    def level_facts(self, policy: Policy) -> dict[str, Any]:
-        """Say the level of each column, and what it is called."""
-        names = {
+    @property
+    def level_names(self) -> dict[str, str]:
+        """What the level of each column is called."""
+        return {
             name: hierarchy.level_names[level]
             for (name, level), hierarchy in zip(self.levels.items(), self.frequencies.hierarchies, strict=True)
         }
-        return {"node": self.levels, "level_names": names}
 
     def _seen_without(self, position: int | None, plain: FrequencyList, pieces: Pieces) -> LocalRecoding:
         """Return the groups with the labels that are left; those that now carry the same ones become one."""

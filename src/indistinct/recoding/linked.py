@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -55,16 +54,15 @@ class LinkedRecoding(FullDomainRecoding):
         pieces = Pieces.whole(self.frequencies, group_of)
         return replace(pieces, groups=np.where(self.is_gone, SUPPRESSED, pieces.groups))
 
-    def facts(self, policy: Policy) -> dict[str, Any]:
-        """Say what a release may tell; where rows of several tables belong together its groups are profiles."""
-        facts = FullDomainRecoding.facts(self, policy)
+    @property
+    def stated_sizes(self) -> IntArray:
+        """The sizes of the groups that a release states: profiles in people, where several tables belong together."""
         people = self.groups.people
         if people is None or people.tree is None:
-            return facts
+            return self.released_sizes
         left = replace(people, groups=np.where(self.is_gone, NOWHERE, people.groups))
         _, class_of = left.by_profile()
-        sizes = np.bincount(class_of[class_of >= 0])
-        return facts | {"groups": len(sizes), "smallest_group": int(sizes.min(initial=self.rows))}
+        return np.bincount(class_of[class_of >= 0]).astype(np.int64)
 
     def rows_by_table(self, names: Sequence[str]) -> dict[str, dict[str, int]]:
         """Return the rows of each of several tables, of these names: eligible, released and suppressed ones."""

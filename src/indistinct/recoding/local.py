@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,9 +122,10 @@ class LocalRecoding(GroupedRecoding):
             blank=policy.suppressed_rows == "blank",
         )
 
-    def level_facts(self, policy: Policy) -> dict[str, Any]:
-        """Say the average level of each column."""
-        return {"node": None, "mean_levels": dict(zip(self.frequencies.columns, self.mean_levels, strict=True))}
+    @property
+    def average_levels(self) -> dict[str, float]:
+        """The average level of each column."""
+        return {name: float(level) for name, level in zip(self.frequencies.columns, self.mean_levels, strict=True)}
 
     def _seen_without(self, position: int | None, plain: FrequencyList, pieces: Pieces) -> LocalRecoding:
         """Return the groups with the labels that are left; those that now carry the same ones become one.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from indistinct.policy import Policy
 from indistinct.recoding.drawn import TOLD
 from indistinct.recoding.local import LocalRecoding
 
@@ -25,8 +24,7 @@ class RaisedRecoding(LocalRecoding):
         """Only what follows from the released cells is told."""
         return name in TOLD
 
-    def facts(self, policy: Policy) -> dict[str, Any]:
-        """Say what every release does, but not whether a time limit ended the algorithm."""
-        facts = LocalRecoding.facts(self, policy)
-        facts.pop("is_cut_short", None)
-        return facts
+    @property
+    def states_cut_short(self) -> bool:
+        """A release says nothing of whether a time limit ended the algorithm."""
+        return False

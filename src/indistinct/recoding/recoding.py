@@ -242,16 +242,37 @@ class Recoding(ABC):
         """Put the recoding in the engine's terms; ``extra`` columns are released as they are beside the quasi ones."""
 
     @abstractmethod
-    def level_facts(self, policy: Policy) -> dict[str, Any]:
-        """Say how far cells climbed, as a manifest says it."""
-
-    @abstractmethod
     def _seen_without(self, position: int | None, plain: FrequencyList, pieces: Pieces) -> Recoding:
         """Return the recoding as it looks without the quasi column at a position, on a list and pieces that lack it."""
 
     @property
     def local(self) -> GroupLabels | None:
         """The groups, where each carries labels of its own; None where each column has one level."""
+        return None
+
+    @property
+    def stated_sizes(self) -> IntArray:
+        """The sizes of the groups that a release states."""
+        return self.released_sizes
+
+    @property
+    def level_names(self) -> dict[str, str] | None:
+        """What the level of each column is called; None where columns have no level, or keep their cells."""
+        return None
+
+    @property
+    def average_levels(self) -> dict[str, float] | None:
+        """How far each column climbed on average, where cells climb one by one."""
+        return None
+
+    @property
+    def states_cut_short(self) -> bool:
+        """A time limit ended the algorithm, and a release may say so."""
+        return self.is_cut_short
+
+    @property
+    def draws(self) -> Mapping[str, Any] | None:
+        """What a manifest says of how rows were drawn; None where none were."""
         return None
 
     def tells_measure(self, name: str) -> bool:
@@ -292,31 +313,6 @@ class Recoding(ABC):
     def suppressed_squares(self) -> float:
         """The sum of the squared sizes of the suppressed groups."""
         return _sum_of_squares(self.suppressed_sizes)
-
-    def facts(self, policy: Policy) -> dict[str, Any]:
-        """Say what a release may tell of how it was made: counts and levels, no cell of the private table."""
-        frequencies = self.frequencies
-        names = frequencies.columns
-        facts: dict[str, Any] = {
-            "eligible": self.rows,
-            "released": self.released_rows,
-            "suppressed": self.suppressed_rows,
-            "groups": self.released_groups,
-            "smallest_group": int(self.released_sizes.min(initial=self.rows)),
-            **self.level_facts(policy),
-            "heights": dict(zip(names, frequencies.heights, strict=True)),
-        }
-        if any(frequencies.lowest):
-            facts["bottom"] = dict(zip(names, frequencies.lowest, strict=True))
-        if self.is_proven is not None:
-            facts |= {"is_proven": self.is_proven, "gap": self.gap}
-        if self.bound is not None:
-            facts |= {"bound": dict(self.bound), "gap": self.gap}
-        if self.is_cut_short:
-            facts["is_cut_short"] = True
-        if (people := self.people_facts(policy)) is not None:
-            facts["people"] = people.to_dict()
-        return facts
 
     def rows_by_table(self, names: Sequence[str]) -> dict[str, dict[str, int]]:
         """Return the eligible, released and suppressed rows of each of several tables; there is one."""

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.atomic_files import write_whole
-from indistinct.errors import IndistinctError, TableError
-from indistinct.policy.stated_policy import stated_policy
-from indistinct.release.forms import FORMS
-from indistinct.release.manifest import CROISSANT, MANIFEST, RO_CRATE, VERIFIER, read_manifest
+from indistinct.policy.stated_policy import StatedColumn
+from indistinct.release.folder import CROISSANT, MANIFEST, RO_CRATE, VERIFIER
+from indistinct.release.manifest import Manifest, read_manifest
 
 MEDIA_TYPES = {
     ".csv": "text/csv",
@@ -41,8 +40,6 @@ ROLES = {
 OURS = "made by the release itself, so that rows can be told to belong together"
 """Of columns that no private table has: pseudonyms of people, and the classes of two tables."""
 
-UNREADABLE = (OSError, KeyError, TypeError, AttributeError, ValueError, IndistinctError)
-"""What the manifest of somebody else raises where it does not say what ours say."""
 CROISSANT_CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -67,7 +64,7 @@ CROISSANT_CONTEXT: dict[str, Any] = {
 """The names that Croissant 1.0 gives its terms."""
 
 
-def catalogue_records(said: Mapping[str, Any], folders: Collection[str] = ()) -> dict[str, str]:
+def catalogue_records(said: Manifest, folders: Collection[str] = ()) -> dict[str, str]:
     """Return the texts of ``croissant.json`` and ``ro-crate-metadata.json`` that follow from a manifest, by their
     names.
 
@@ -86,65 +83,62 @@ def write_metadata(folder: str | os.PathLike[str]) -> list[Path]:
     """
     place = Path(folder)
     said = read_manifest(place)
-    try:
-        records = catalogue_records(said, {name for name in said["files"] if (place / name).is_dir()})
-    except UNREADABLE:
-        raise TableError(f"{place / MANIFEST} does not say what a catalogue needs; verify the release first") from None
+    records = catalogue_records(said, {name for name in said.files if (place / name).is_dir()})
     for name, text in records.items():
         write_whole(place / name, text)
     return [place / name for name in records]
 
 
-def strange_records(folder: Path, said: Mapping[str, Any]) -> list[str]:
+def strange_records(folder: Path, said: Manifest) -> list[str]:
     """Say which records in a release folder are not the ones that follow from its manifest."""
     there = [name for name in (CROISSANT, RO_CRATE) if (folder / name).exists()]
     if not there:
         return []
     try:
-        own = catalogue_records(said, {name for name in said["files"] if (folder / name).is_dir()})
+        own = catalogue_records(said, {name for name in said.files if (folder / name).is_dir()})
         wrong = [name for name in there if (folder / name).read_bytes() != own[name].encode()]
-    except UNREADABLE:
+    except (OSError, KeyError):  # a link to nowhere, or tables that are not those of the files
         wrong = there
     return [f"{name} does not follow from the manifest" for name in wrong]
 
 
-def _croissant(said: Mapping[str, Any], folders: Collection[str]) -> dict[str, Any]:
+def _croissant(said: Manifest, folders: Collection[str]) -> dict[str, Any]:
     return {
         "@context": CROISSANT_CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         **_dataset(said),
-        "distribution": [_distribution(name, digest, folders) for name, digest in said["files"].items()],
+        "distribution": [_distribution(name, digest, folders) for name, digest in said.files.items()],
         "recordSet": [_record_set(said, name, columns, folders) for name, columns in _columns(said).items()],
     }
 
 
-def _dataset(said: Mapping[str, Any]) -> dict[str, Any]:
+def _dataset(said: Manifest) -> dict[str, Any]:
     """Return what both say of the release as a whole."""
-    about = said.get("about", {})
+    about = said.about or {}
     creator = {"creator": {"@type": "Organization", "name": about["creator"]}} if "creator" in about else {}
     return {
-        "name": about.get("title", f"Release {said['policy_sha256'][:12]} of {said['made_at'][:10]}"),
+        "name": about.get("title", f"Release {said.policy_sha256[:12]} of {said.made_at[:10]}"),
         "description": _description(said),
         **({"license": about["license"]} if "license" in about else {}),
         **creator,
-        "dateCreated": said["made_at"],
-        "datePublished": said["made_at"][:10],
+        "dateCreated": said.made_at,
+        "datePublished": said.made_at[:10],
     }
 
 
-def _description(said: Mapping[str, Any]) -> str:
+def _description(said: Manifest) -> str:
     """Say what the release is, in the words of its holder and of its recount."""
-    about, verdict = said.get("about", {}), said["verdict"]
-    nouns = FORMS[said.get("form")].nouns
+    about, verdict = said.about or {}, said.verdict
+    nouns = said.shape.nouns
     own = [f"{about['data'].rstrip('.')}."] if "data" in about else []
     own += [f"Purpose: {about['purpose'].rstrip('.')}."] if "purpose" in about else []
     own.append(
-        f"Person-level table made anonymous by {said['made_by']}: {said['released']} rows in {said['groups']} {nouns}, "
-        f"the smallest of {said['smallest_group']}."
+        f"Person-level table made anonymous by {said.made_by}: {said.released} rows in {said.groups} {nouns}, "
+        f"the smallest of {said.smallest_group}."
     )
-    names = "; ".join(check["name"] for check in verdict["checks"] if check["passed"])
-    if verdict["passed"] is True and "unsafe" not in said:
+    names = "; ".join(dict.fromkeys(check.id for check in verdict.checks if check.passed))
+    if verdict.passed and said.unsafe is None:
         return " ".join([*own, f"Recounted from its cells, what held: {names}."])
     return " ".join([*own, "UNSAFE: it failed its recount and must not be handed out."])
 
@@ -157,9 +151,7 @@ def _distribution(name: str, digest: str, folders: Collection[str]) -> dict[str,
     return {**whole, "encodingFormat": media, "sha256": digest}
 
 
-def _record_set(
-    said: Mapping[str, Any], name: str, columns: Mapping[str, str], folders: Collection[str]
-) -> dict[str, Any]:
+def _record_set(said: Manifest, name: str, columns: Mapping[str, str], folders: Collection[str]) -> dict[str, Any]:
     """Return the fields of one table; every cell can be read as text, and a manifest says no more of its type."""
     kind, table = "fileSet" if name in folders else "fileObject", Path(name).stem
     fields = [
@@ -176,59 +168,51 @@ def _record_set(
     return {"@type": "cr:RecordSet", "@id": table, "name": table, "field": fields}
 
 
-def _columns(said: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def _columns(said: Manifest) -> dict[str, dict[str, str]]:
     """Return the columns of each file by the names that they have there, and what each of them is."""
-    files = {Path(name).stem: name for name in said["files"]}
-    if "linked_tables" in said:
-        tables = said["policy"]["tables"]
-        return {
-            files[table]: _meanings(said, own["columns"], tables[table]["columns"])
-            for table, own in said["linked_tables"].items()
-        }
-    stated = said["policy"]["columns"]
-    if "tables" in said:
-        return {files[table]: _meanings(said, columns, stated) for table, columns in said["tables"].items()}
-    policy, _ = stated_policy(said)
-    (only,) = files.values()
-    return {only: _meanings(said, [policy.renamed.get(name, name) for name in policy.released_columns], stated)}
+    files = said.shape.of_files(list(said.files))
+    return {files[table]: _meanings(said, rows.columns, table) for table, rows in said.tables.items()}
 
 
-def _meanings(said: Mapping[str, Any], columns: Collection[str], stated: Mapping[str, Any]) -> dict[str, str]:
+def _meanings(said: Manifest, columns: Collection[str], table: str) -> dict[str, str]:
     """Say of columns what role they have and, where all their cells are at one level, at which."""
+    stated: Mapping[str, StatedColumn] = said.policy.columns or {}
+    if said.policy.tables is not None:
+        stated = said.policy.tables[table].columns
     own = {name: name for name in stated}
-    own |= {column["rename"]: name for name, column in stated.items() if "rename" in column}  # maybe of one left out
-    levels = said.get("level_names", {})
+    own |= {column.rename: name for name, column in stated.items() if column.rename is not None}  # maybe left out
+    levels = said.level_names or {}
     return {
-        name: (ROLES[stated[own[name]]["role"]] if name in own else OURS)
+        name: (ROLES[stated[own[name]].role] if name in own else OURS)
         + (f"; released as: {levels[own[name]]}" if own.get(name) in levels else "")
         for name in columns
     }
 
 
-def _ro_crate(said: Mapping[str, Any], folders: Collection[str]) -> dict[str, Any]:
-    tables = [f"{name}/" if name in folders else name for name in said["files"]]
+def _ro_crate(said: Manifest, folders: Collection[str]) -> dict[str, Any]:
+    tables = [f"{name}/" if name in folders else name for name in said.files]
     whole = _dataset(said)
     creator = {"@id": "#creator"} | whole.pop("creator", {})
     root = {"@id": "./", "@type": "Dataset", **whole, **({"creator": {"@id": "#creator"}} if "name" in creator else {})}
     parts = [
-        *(_part(place, said["files"][place.rstrip("/")]) for place in tables),
+        *(_part(place, said.files[place.rstrip("/")]) for place in tables),
         {"@id": MANIFEST, "@type": "File", "name": "What the release says of itself", "encodingFormat": JSON},
         {"@id": CROISSANT, "@type": "File", "name": "The same for Croissant", "encodingFormat": JSON},
     ]
-    if "verifier" in said:
+    if said.verifier is not None:
         program = {"@id": VERIFIER, "@type": "File", "name": "Recounts the release with Python alone"}
-        parts.append({**program, "encodingFormat": "text/x-python", "sha256": said["verifier"]})
+        parts.append({**program, "encodingFormat": "text/x-python", "sha256": said.verifier})
     root["hasPart"] = [{"@id": part["@id"]} for part in parts]
     root["mentions"] = {"@id": "#made"}
     made = {
         "@id": "#made",
         "@type": "CreateAction",
         "name": "Made the release",
-        "endTime": said["made_at"],
+        "endTime": said.made_at,
         "instrument": {"@id": "#indistinct"},
         "result": [{"@id": place} for place in tables],
     }
-    version = said["made_by"].removeprefix("indistinct ")
+    version = said.made_by.removeprefix("indistinct ")
     program = {"@id": "#indistinct", "@type": "SoftwareApplication", "name": "indistinct", "version": version}
     return {
         "@context": ["https://w3id.org/ro/crate/1.1/context", {"sha256": "https://schema.org/sha256"}],

@@ -9,19 +9,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePath
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from indistinct.engine.plans import CLASS
 from indistinct.errors import TableError
+
+FormName = Literal["one table", "two tables", "linked tables"]
 
 
 class Form(ABC):
     """Which tables a release has."""
 
-    stated: ClassVar[str | None] = None
-    """What a manifest says under ``form``; nothing for one table."""
-    title: ClassVar[str] = "one table"
-    """What it is called in words."""
+    title: ClassVar[FormName] = "one table"
+    """What it is called, also in manifests."""
     noun: ClassVar[str] = "group"
     nouns: ClassVar[str] = "groups"
     """What those are called who look alike."""
@@ -82,7 +82,7 @@ class _OneTable(Form):
 class _TwoTables(Form):
     """Quasi cells as they are in one table, sensitive ones in another, linked by class."""
 
-    stated, title = "two-tables", "two tables"
+    title = "two tables"
     noun, nouns = "class", "classes"
     rows = "rows in two tables"
     tables = "the tables"
@@ -106,7 +106,7 @@ class _TwoTables(Form):
 class _LinkedTables(Form):
     """Several tables that belong together, by the names that their policy gives them."""
 
-    stated = title = "linked tables"
+    title = "linked tables"
     noun, nouns = "profile", "profiles"
     unit = "person"
     tables = "the tables"
@@ -124,7 +124,7 @@ class _LinkedTables(Form):
 
 
 ONE_TABLE, TWO_TABLES, LINKED_TABLES = _OneTable(), _TwoTables(), _LinkedTables()
-FORMS = {form.stated: form for form in (ONE_TABLE, TWO_TABLES, LINKED_TABLES)}
+FORMS: dict[str, Form] = {form.title: form for form in (ONE_TABLE, TWO_TABLES, LINKED_TABLES)}
 """The forms by what a manifest says of them."""
 
 

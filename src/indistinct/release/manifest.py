@@ -1,88 +1,378 @@
 """The manifest: what a release says about itself and its policy, without a cell of the private table.
 
-A folder that has one is a release, so who writes one asks here whether it may stand at a place.
+Every statement is a field with its shape, who can check it, and since which format it is made. The names that a
+manifest has as JSON stand here alone: everybody else reads fields.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
+import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 import indistinct
-from indistinct.errors import OutputError, TableError
-from indistinct.policy import Person, Policy
-from indistinct.release.forms import FORMS
+from indistinct.errors import LedgerError, TableError
+from indistinct.policy import Policy
+from indistinct.policy.about import ABOUT
+from indistinct.policy.stated_policy import (
+    Count,
+    Digest,
+    PlainName,
+    StatedMeans,
+    StatedNoise,
+    StatedPolicy,
+    Statement,
+    as_text,
+)
+from indistinct.recoding.classes import LINK
+from indistinct.release.forms import FORMS, Form, FormName
 
 MANIFEST = "manifest.json"
 """The file in which a release folder says what it is."""
-VERIFIER = "verify.py"
-"""What the program is called that a release may carry, so that a recipient can recount it without this package."""
-EARLIER_VERIFIERS: frozenset[str] = frozenset()
-"""The SHA-256 of each such program that published versions gave to releases before it changed; none has changed yet."""
-SIGNATURE = "manifest.json.sig"
-"""The Ed25519 signature over the bytes of the manifest, if whoever made a release signed it."""
-SIGNATURE_BYTES = 64
-CROISSANT, RO_CRATE = "croissant.json", "ro-crate-metadata.json"
-"""What catalogues of data read of a release; a folder may hold both."""
-FORMAT = 2
-"""The form of manifests that are written."""
-FORMATS = (1, FORMAT)
-"""The forms that are read: 1 is that of 0.1.0, which said less."""
+FORMAT = 3
+"""The form of manifests that are written and read."""
+Number = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Version = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^indistinct \d{1,4}(\.\d{1,4}){0,3}((a|b|rc)\d{1,3})?(\.(post|dev)\d{1,4}){0,2}"
+        r"(\+[a-z0-9.]{1,20})?$"
+    ),
+]
+Salt = Annotated[str, StringConstraints(pattern="^[0-9a-f]{32}$")]
+Reader = Literal["recipient", "policy", "original", "nobody"]
 
 
-def manifest(
-    policy: Policy,
-    *,
-    facts: Mapping[str, Any],
-    verdict: Mapping[str, Any],
-    files: Mapping[str, str],
-) -> dict[str, Any]:
-    """Return the manifest of a release as JSON takes it; ``verdict`` is what the recount found, as JSON takes it."""
-    return {
-        "format": FORMAT,
-        "made_by": f"indistinct {indistinct.__version__}",
-        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        **({"about": dict(policy.about)} if policy.about else {}),
-        **facts,
-        "policy": policy_described(policy),
-        "policy_sha256": policy_digest(policy),
-        "verdict": dict(verdict),
-        "files": dict(files),
-    }
+@dataclass(frozen=True, slots=True)
+class CheckedBy:
+    """Who can check a statement: every recipient, who also has the policy or the original, or nobody."""
+
+    by: Reader
+    unchecked: str = ""
+    """What is said of whom it cannot be checked by, in words that follow "what the manifest says of"."""
+    since: int = FORMAT
 
 
-def manifest_text(content: Mapping[str, Any]) -> str:
-    """Return the one text of a manifest."""
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+class StatedPeople(Statement):
+    """How many people a release is about, and how many of them it leaves out, wholly or in part."""
+
+    eligible: Count
+    released: Count
+    lost_rows: Count
+    lost_all_rows: Count
+    smallest_group: Count
+    smallest_profile: Count | None = None
 
 
-def has_manifest(place: object) -> bool:
-    """Return whether this is the path of a release folder."""
-    return isinstance(place, str | Path) and (Path(place) / MANIFEST).is_file()
+class StatedRows(Statement):
+    """The columns of a released table, how it is written, and of several tables the rows of each."""
+
+    columns: tuple[str, ...]
+    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] | None = None
+    eligible: Count | None = None
+    released: Count | None = None
+    suppressed: Count | None = None
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a release folder; raise a TableError if it does not say what one must say."""
-    try:
-        said: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"), object_pairs_hook=_once_each)
-        table_files(folder, said)
-        numbers = [said[key] for key in ("released", "suppressed", "groups", "smallest_group")]
-        levels = [] if said["node"] is None else said["node"].values()
-        is_sound = all(type(number) is int for number in (*numbers, *levels)) and type(said.get("delimiter", "")) is str
-    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
-        is_sound = False
-    if not is_sound:
-        raise TableError(f"{folder / MANIFEST} is no manifest of a release; give the table file itself instead")
-    if type(said.get("format")) is not int or said["format"] not in FORMATS:
-        raise TableError(
-            f"{folder / MANIFEST} is of a format that this version does not know; use the one that made it"
+class StatedSearch(Statement):
+    """Whether the search saw sensitive values, and whether chance decided on its answer."""
+
+    blind: bool
+    randomised: bool
+
+
+class StatedLimits(Statement):
+    """The limits of the run."""
+
+    max_tuples: Count | None = None
+    time_limit: int | float | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if self.max_tuples is None and not (self.time_limit is not None and self.time_limit >= 0):
+            raise ValueError("there is no limit")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class MadeWith:
+    """The algorithm with its options, what its search was, and the limits of the run."""
+
+    algorithm: str
+    options: Mapping[str, Any]
+    search: StatedSearch
+    limits: StatedLimits | None = None
+    based: Literal[True] | None = None
+    """Measures begin at the labels of the release that this one is based on."""
+
+
+class StatedDraws(Statement):
+    """How rows were drawn at random: both parts of ε, δ, the probability of being drawn, k and the candidates."""
+
+    epsilon: Number
+    epsilon_of_levels: Number
+    delta: Number
+    sampled: Number
+    k: Count
+    candidates: Count
+
+
+class StatedShifts(Statement):
+    """By how many days at most dates moved."""
+
+    days: Count
+
+
+class StatedPerturbation(Statement):
+    """How the numbers of a column were perturbed."""
+
+    microaggregate: StatedMeans | None = None
+    noise: StatedNoise | None = None
+
+
+class StatedCheck(Statement):
+    """A check as the maker's recount made it: its sentence is made when it is shown."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^[a-z_]+(\.[a-z0-9_-]+){1,2}$")]
+    passed: bool
+    numbers: dict[str, JsonValue]
+
+
+class StatedKnown(Statement):
+    """What whoever knows few columns finds, over all sets of so many."""
+
+    on: str
+    known: Count
+    columns: Count
+    sets: Count
+    smallest: Count
+
+
+class StatedVerdict(Statement):
+    """What the maker's recount found."""
+
+    passed: bool
+    rows: Count
+    groups: Count
+    smallest_group: Count
+    known: tuple[StatedKnown, ...] | None = None
+    checks: tuple[StatedCheck, ...]
+
+
+Levels = dict[str, Count]
+
+
+class Facts(Statement):
+    """What a release says of itself, also before it is written."""
+
+    form: Annotated[FormName, CheckedBy("recipient")]
+    eligible: Annotated[Count, CheckedBy("original")]
+    released: Annotated[Count, CheckedBy("recipient")]
+    suppressed: Annotated[Count, CheckedBy("original", "how many rows were suppressed")]
+    groups: Annotated[Count, CheckedBy("recipient")]
+    smallest_group: Annotated[Count, CheckedBy("recipient")]
+    people: Annotated[StatedPeople | None, CheckedBy("nobody", "how many people it is about")] = None
+    tables: Annotated[dict[str, StatedRows], CheckedBy("recipient")]
+    link: Annotated[str | None, CheckedBy("recipient")] = None
+    not_protected: Annotated[str | None, CheckedBy("recipient")] = None
+    node: Annotated[Levels | None, CheckedBy("original", "the level of each column")] = None
+    level_names: Annotated[dict[str, str] | None, CheckedBy("recipient")] = None
+    mean_levels: Annotated[
+        dict[str, Number] | None, CheckedBy("original", "how far columns were generalized on average")
+    ] = None
+    heights: Annotated[Levels, CheckedBy("recipient")]
+    start_node: Annotated[Levels | None, CheckedBy("nobody", "at which levels it was counted")] = None
+    unreadable: Annotated[Levels | None, CheckedBy("original", "how many cells could not be read")] = None
+    perturbations: Annotated[dict[str, StatedPerturbation] | None, CheckedBy("recipient")] = None
+    dates_moved: Annotated[StatedShifts | None, CheckedBy("recipient")] = None
+    drawn: Annotated[
+        StatedDraws | None,
+        CheckedBy("nobody", "how its rows were drawn, but for the numbers that follow from the policy"),
+    ] = None
+    measures: Annotated[dict[PlainName, Number], CheckedBy("original")]
+    is_proven: Annotated[bool | None, CheckedBy("nobody", "whether that proved it to be the best")] = None
+    gap: Annotated[Share | None, CheckedBy("nobody", "how far it can be from the best")] = None
+    bound: Annotated[
+        dict[PlainName, Share] | None,
+        CheckedBy("nobody", "what no release of its kind could lose less than, but that it does not lose less itself"),
+    ] = None
+    is_cut_short: Annotated[Literal[True] | None, CheckedBy("nobody", "whether a limit ended the search")] = None
+    algorithm: Annotated[PlainName, CheckedBy("nobody", "by which algorithm")]
+    options: Annotated[dict[PlainName, JsonValue], CheckedBy("nobody", "with which options")]
+    search: Annotated[StatedSearch, CheckedBy("recipient")]
+    limits: Annotated[StatedLimits | None, CheckedBy("nobody", "within which limits")] = None
+    pseudonym_salt: Annotated[Salt | None, CheckedBy("nobody", "the salt of its pseudonyms")] = None
+    ledger_head: Annotated[Digest | None, CheckedBy("nobody", "where its ledger ended before it")] = None
+    based: Annotated[
+        Literal[True] | None,
+        CheckedBy("nobody", "its measures, which begin at the labels of the release that it is based on"),
+    ] = None
+    policy_sha256: Annotated[Digest, CheckedBy("policy")]
+
+    @property
+    def shape(self) -> Form:
+        """Which tables the release has, and everything that follows from it."""
+        return FORMS[self.form]
+
+    @property
+    def levels(self) -> Mapping[str, float]:
+        """The level of each quasi column, on average where cells climb one by one."""
+        return self.node if self.node is not None else self.mean_levels or {}
+
+    @field_validator("bound")
+    @classmethod
+    def _is_by_one_measure(cls, bound: dict[str, float] | None) -> dict[str, float] | None:
+        if bound is not None and len(bound) != 1:
+            raise ValueError("a bound is by one measure")
+        return bound
+
+    @field_validator("link")
+    @classmethod
+    def _is_the_link(cls, link: str | None) -> str | None:
+        if link not in (None, LINK):
+            raise ValueError("two tables are linked by another column")
+        return link
+
+
+class Manifest(Facts):
+    """What the folder of a release says: its facts, its policy, its recount and its files."""
+
+    format: Annotated[Literal[3], CheckedBy("recipient")] = 3
+    made_by: Annotated[Version, CheckedBy("nobody", "by which version")]
+    made_at: Annotated[str, CheckedBy("nobody", "when it was made")]
+    about: Annotated[dict[str, str] | None, CheckedBy("nobody", "its purpose and who decided on it")] = None
+    policy: Annotated[StatedPolicy, CheckedBy("policy")]
+    verdict: Annotated[StatedVerdict, CheckedBy("recipient")]
+    unsafe: Annotated[Literal[True] | None, CheckedBy("recipient")] = None
+    verifier: Annotated[Digest | None, CheckedBy("recipient")] = None
+    files: Annotated[dict[str, Digest], CheckedBy("recipient")]
+
+    @classmethod
+    def of(
+        cls,
+        facts: Facts,
+        policy: Policy,
+        *,
+        verdict: StatedVerdict,
+        files: Mapping[str, str],
+        verifier: str | None = None,
+        is_unsafe: bool = False,
+    ) -> Manifest:
+        """Return the manifest of a release that is written now."""
+        return cls(
+            **dict(facts),
+            made_by=f"indistinct {indistinct.__version__}",
+            made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            about=dict(policy.about) or None,
+            policy=StatedPolicy.of(policy),
+            verdict=verdict,
+            unsafe=True if is_unsafe else None,
+            verifier=verifier,
+            files=dict(files),
         )
-    return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the manifest as JSON takes it, what it is first; what is not said is left out."""
+        said = Facts.to_dict(self)
+        first = ("format", "made_by", "made_at", "about")
+        return {name: said[name] for name in first if name in said} | said
+
+    @property
+    def text(self) -> str:
+        """The one text of the manifest."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    @field_validator("made_at")
+    @classmethod
+    def _is_moment(cls, said: str) -> str:
+        moment = datetime.fromisoformat(said)
+        if moment.utcoffset() != timedelta(0) or moment.isoformat(timespec="seconds") != said:
+            raise ValueError("a manifest is made at whole seconds of UTC")
+        return said
+
+    @field_validator("about")
+    @classmethod
+    def _is_about(cls, said: dict[str, str] | None) -> dict[str, str] | None:
+        if said is not None and not (said and said.keys() <= ABOUT.keys()):
+            raise ValueError("nothing else is said of a release")
+        return said
+
+    def table_files(self, folder: Path) -> dict[str, Path]:
+        """Return the paths of the tables by name; raise a ValueError if they are not of this form."""
+        return {table: folder / file for table, file in self.shape.of_files(list(self.files)).items()}
+
+
+class RememberedDraws(BaseModel):
+    """What a release of drawn rows spent."""
+
+    epsilon: float
+    delta: float
+
+
+class RememberedManifest(BaseModel):
+    """What a ledger reads of the manifests that it keeps; what an entry does not say is None."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    form: FormName | None = None
+    algorithm: str | None = None
+    released: int | None = None
+    suppressed: int | None = None
+    smallest_group: int | None = None
+    drawn: RememberedDraws | None = None
+    ledger_head: str | None = None
+    files: dict[str, str] | None = None
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> RememberedManifest:
+        """Read a stored manifest; raise a LedgerError if it is none."""
+        try:
+            return cls.model_validate(document)
+        except ValidationError:
+            raise LedgerError("an entry holds what is no manifest; see ledger verify") from None
+
+
+def who_checks(name: str) -> CheckedBy:
+    """Return who can check a statement."""
+    return next(one for one in Manifest.model_fields[name].metadata if isinstance(one, CheckedBy))
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a release folder; raise a TableError if it does not say what one must say, as it says it."""
+    path = folder / MANIFEST
+    wrong: list[str] = []
+    try:
+        text = path.read_text("utf-8")
+        said = json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse, parse_float=_finite)
+        if isinstance(said, dict) and "format" in said and as_text(said["format"]) != as_text(FORMAT):
+            raise TableError(f"{path} is of a format that this version does not know; use the one that made it")
+        found = Manifest.model_validate_json(text)
+        found.table_files(folder)
+        if as_text(said) == as_text(found.to_dict()):
+            return found
+    except ValidationError as error:
+        named = {str(one["loc"][0]) for one in error.errors(include_input=False, include_url=False) if one["loc"]}
+        wrong = sorted(named & Manifest.model_fields.keys())
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        pass
+    told = f" ({', '.join(wrong)})" if wrong else ""
+    raise TableError(f"{path} is no manifest of a release{told}; give the table file itself instead")
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -93,164 +383,10 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return said
 
 
-def table_files(folder: Path, said: Mapping[str, Any]) -> dict[str, Path]:
-    """Return the paths of the tables that a manifest lists: ``table``, or ``quasi`` and ``sensitive``."""
-    files = FORMS[said.get("form")].of_files(list(said["files"]))
-    return {table: folder / file for table, file in files.items()}
+def _refuse(_: str) -> Any:
+    raise ValueError("not a number")
 
 
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file as a manifest states it; of a folder, that of the names and digests of its files."""
-    if path.is_dir():
-        parts = [(place.relative_to(path).as_posix(), place) for place in path.rglob("*") if place.is_file()]
-        listed = "".join(f"{file_digest(place)}  {name}\n" for name, place in sorted(parts))
-        return hashlib.sha256(listed.encode()).hexdigest()
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def verifier_text() -> str:
-    """Return the program that recounts a release without this package, which a release may carry as ``verify.py``."""
-    return Path(__file__).with_name("recount_alone.py").read_text("utf-8")
-
-
-def is_known_verifier(digest: str) -> bool:
-    """Return whether a program with this digest is the one of this version, or of an earlier one."""
-    return digest in EARLIER_VERIFIERS or digest == hashlib.sha256(verifier_text().encode()).hexdigest()
-
-
-def refuse_occupied(folder: Path, replace: bool = False) -> None:
-    """Raise an OutputError if a release cannot be written at this place; cheap, so it can be asked beforehand."""
-    if len(folder.parts) > 1 and len(folder.parts[0]) > 2 and folder.parts[0].endswith(":"):
-        raise OutputError(
-            f"{folder.parts[0]}// is no folder here; write to storage that is mounted as a folder, "
-            "or write release.table with Spark and verify what it wrote"
-        )
-    if folder.exists() and not folder.is_dir():
-        raise OutputError(f"{folder} is a file; name a folder for the release")
-    if folder.is_dir() and any(folder.iterdir()):
-        if not (folder / MANIFEST).is_file():
-            raise OutputError(f"{folder} is not empty; name a new folder for the release")
-        if not replace:
-            raise OutputError(f"{folder} already holds a release; name another folder, or say replace (--replace)")
-        if beside := sorted(_names_in(folder) - _names_of_release(folder)):
-            raise OutputError(
-                f"{folder} also holds {beside[0]!r}, which replacing the release would remove; move it elsewhere first"
-            )
-    parent = next(place for place in (folder.absolute().parent, *folder.absolute().parents) if place.exists())
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{parent} cannot be written to; name a folder elsewhere")
-
-
-def _names_in(folder: Path) -> set[str]:
-    return {place.name for place in folder.iterdir()}
-
-
-def _names_of_release(folder: Path) -> set[str]:
-    """Return the names of the files that belong to the release in a folder."""
-    try:
-        said = json.loads((folder / MANIFEST).read_text("utf-8"))
-        own = {MANIFEST, SIGNATURE, CROISSANT, RO_CRATE, *said["files"]}
-        return own | ({VERIFIER} if "verifier" in said else set())
-    except (OSError, ValueError, KeyError, TypeError):
-        return {MANIFEST, SIGNATURE}
-
-
-def policy_described(policy: Policy) -> dict[str, Any]:
-    """Return a policy as a public manifest may state it: hierarchies by kind, levels and digest, filters by column.
-
-    Ground values that a hierarchy lists, values that a filter compares with, and codes that mean missing could be cells
-    of the private table, so they are left out.
-    """
-    if policy.tables:
-        return _tables_described(policy)
-    assert policy.quasi_identifiers is not None  # set when the policy was made
-    said: dict[str, Any] = {"person": policy.person.terms()} if isinstance(policy.person, Person) else {}
-    said |= {"one_row_per_person": True} if policy.one_row_per_person else {}
-    return {
-        "columns": _columns_described(policy),
-        "quasi_identifiers": {name: list(names) for name, names in policy.quasi_identifiers.items()},
-        "privacy": [model.terms() for model in policy.privacy],
-        "max_suppression": policy.max_suppression,
-        "suppressed_rows": policy.suppressed_rows,
-        "eligible": _conditions_described(policy),
-        "algorithm": policy.algorithm,
-        **said,
-    }
-
-
-def _tables_described(policy: Policy) -> dict[str, Any]:
-    """Return a policy of several tables as a public manifest may state it."""
-    assert isinstance(policy.person, Person)  # set when the policy was made
-    tables = {
-        name: {
-            "columns": _columns_described(part.policy),
-            **policy.tables[name].describe(),
-            "eligible": _conditions_described(part.policy),
-        }
-        for name, part in policy.parts.items()
-    }
-    return {
-        "tables": tables,
-        "privacy": [model.terms() for model in policy.privacy],
-        "max_suppression": policy.max_suppression,
-        "algorithm": policy.algorithm,
-        "person": policy.person.terms(),
-    }
-
-
-def _conditions_described(policy: Policy) -> list[dict[str, str]]:
-    return [{"column": condition.column, "op": condition.op} for condition in policy.eligible]
-
-
-def _columns_described(policy: Policy) -> dict[str, Any]:
-    columns: dict[str, Any] = {}
-    for name, column in policy.columns.items():
-        columns[name] = {"role": column.role} | ({"pseudonym": column.pseudonym} if column.pseudonym else {})
-        columns[name] |= {} if column.rename is None else {"rename": column.rename}
-        columns[name] |= {} if column.shift is None else {"shift": column.shift.describe()}
-        columns[name] |= column.describe_perturbation()
-        if column.role == "sensitive" and not column.hierarchy.is_never_generalized:
-            columns[name] |= {"hierarchy": column.hierarchy.describe()}
-        if column.role == "quasi":
-            columns[name] |= {
-                "hierarchy": column.hierarchy.describe(),
-                "weight": column.weight,
-                "missing": column.missing,
-            }
-        columns[name] |= column.describe_levels()
-        if column.recode is not None:
-            columns[name] |= {"recode": column.recode.describe() | {"level": column.recode_level}}
-        columns[name] |= {"missing_codes": len(column.missing_codes)} if column.missing_codes else {}
-        columns[name] |= {} if column.unreadable == "refuse" else {"unreadable": column.unreadable}
-    return columns
-
-
-def policy_digest(policy: Policy, *, heeds_names: bool = True) -> str:
-    """Return the SHA-256 of everything that a policy requires of a release; the algorithm is not part of it.
-
-    Without ``heeds_names`` neither is what columns are called in the release.
-    """
-    described = policy_described(policy)
-    del described["algorithm"]
-    if policy.tables:
-        for name, part in policy.parts.items():
-            _tell_all(described["tables"][name], part.policy)
-    else:
-        _tell_all(described, policy)
-    described["privacy"] = [model.describe() for model in policy.privacy]
-    if not heeds_names:
-        for table in described.get("tables", {"": described}).values():
-            table["columns"] = {
-                name: {key: value for key, value in column.items() if key != "rename"}
-                for name, column in table["columns"].items()
-            }
-    return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _tell_all(described: dict[str, Any], policy: Policy) -> None:
-    """Add what a public manifest leaves out of a table: values of filters, and codes that mean missing."""
-    described["eligible"] = [[c.column, c.op, str(c.value)] for c in policy.eligible]
-    for name, column in policy.columns.items():
-        if column.missing_codes:
-            described["columns"][name]["missing_codes"] = sorted(column.missing_codes)
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)

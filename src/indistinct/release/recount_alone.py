@@ -17,7 +17,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-NEAR = 1e-9  # shares that differ by less are equal: they differ by rounding only
+FORMAT, NEAR = 3, 1e-9  # shares that differ by less are equal: they differ by rounding only
 ROLES = ("quasi", "sensitive", "other")
 SUFFIXES, SIGNED = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson"), "manifest.json.sig"
 RECORDS = ("croissant.json", "ro-crate-metadata.json")  # what catalogues of data read of a release
@@ -49,7 +49,7 @@ def read_table(path: Path, manifest: dict[str, Any]) -> tuple[list[str], list[di
             rows = [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in found]
             columns = list(rows[0]) if rows else []
         else:
-            reader = csv.DictReader(lines, delimiter=manifest.get("delimiter", ","), strict=True)
+            reader = csv.DictReader(lines, delimiter=manifest["tables"][path.stem].get("delimiter", ","), strict=True)
             rows, columns = list(reader), list(reader.fieldnames or ())
     if any(set(row) != set(columns) or None in row.values() for row in rows) or len(set(columns)) < len(columns):
         raise ValueError("a row has more or fewer cells than the first, or a column stands there twice")
@@ -156,7 +156,7 @@ def judge_models(found: Findings, manifest: dict[str, Any], groups_by: Any, sens
 
 def judge_counts(found: Findings, manifest: dict[str, Any], rows: int, sizes: list[int]) -> None:
     """Compare what the manifest counts; rows that were suppressed and left blank are no group of it."""
-    is_removed = manifest["policy"]["suppressed_rows"] == "remove" or "form" in manifest
+    is_removed = manifest["policy"]["suppressed_rows"] == "remove" or manifest["form"] != "one table"
     blank = 0 if is_removed else manifest["suppressed"]
     found.check(rows - blank == manifest["released"], f"{rows - blank} rows are released")
     if not blank:
@@ -210,7 +210,7 @@ def judge_two(found: Findings, manifest: dict[str, Any], tables: dict[str, Any],
 
 def verify(folder: Path) -> Findings:
     found, manifest = Findings(), json.loads((folder / "manifest.json").read_text("utf-8"))
-    policy, form = manifest["policy"], manifest.get("form")
+    policy, form = manifest["policy"], {FORMAT: manifest["form"]}[manifest["format"]]
     listed = {"manifest.json", SIGNED, *RECORDS, *manifest["files"], *["verify.py"] * ("verifier" in manifest)}
     others = [place for place in folder.iterdir() if place.name not in listed]
     found.check(not others, f"the folder holds the files of the manifest, and {len(others)} others")
@@ -219,13 +219,13 @@ def verify(folder: Path) -> Findings:
     for name, digest in manifest["files"].items():
         is_same = (folder / name).is_file() and hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
         found.check(is_same, f"{name} is the file that the manifest names")
-    if form not in (None, "two-tables") or any(Path(name).suffix not in SUFFIXES for name in manifest["files"]):
+    if form == "linked tables" or any(Path(name).suffix not in SUFFIXES for name in manifest["files"]):
         found.leave("its cells: this reads one table or two, as CSV or JSON lines; 'indistinct verify' reads all")
         return found
     roles = {role: [name for name, column in policy["columns"].items() if column["role"] == role] for role in ROLES}
     tables = {Path(name).stem: read_table(folder / name, manifest) for name in manifest["files"]}
-    (judge_one if form is None else judge_two)(found, manifest, tables, roles)
-    limit, eligible = policy["max_suppression"], manifest["released"] + manifest["suppressed"]
+    (judge_one if form == "one table" else judge_two)(found, manifest, tables, roles)
+    limit, eligible = policy.get("max_suppression"), manifest["released"] + manifest["suppressed"]
     if limit is not None and "drawn" not in manifest:
         allowed = int(limit * eligible + NEAR) if isinstance(limit, float) else min(limit, eligible)
         found.check(manifest["suppressed"] <= allowed, f"{manifest['suppressed']} rows suppressed, {allowed} allowed")

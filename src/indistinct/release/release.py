@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -12,22 +14,25 @@ from indistinct.atomic_files import drop_draft, flush_all, flush_name, give_name
 from indistinct.engine import Rows
 from indistinct.errors import OutputError
 from indistinct.policy import Policy
+from indistinct.policy.stated_policy import policy_digest
 from indistinct.proof.checks import Check
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.quality import all_measures
 from indistinct.recoding import Recoding
+from indistinct.recoding.classes import LINK, not_protected
+from indistinct.release.folder import MANIFEST, VERIFIER, file_digest, refuse_occupied, verifier_text
 from indistinct.release.forms import Form
 from indistinct.release.manifest import (
-    MANIFEST,
-    VERIFIER,
-    file_digest,
-    manifest,
-    manifest_text,
-    policy_digest,
-    refuse_occupied,
-    verifier_text,
+    Facts,
+    MadeWith,
+    Manifest,
+    StatedDraws,
+    StatedPeople,
+    StatedPerturbation,
+    StatedRows,
+    StatedShifts,
 )
-from indistinct.release.released_tables import ReleasedTables
+from indistinct.release.released_tables import Claims, ReleasedTables
 from indistinct.release.signature import private_key, sign_manifest
 
 if TYPE_CHECKING:
@@ -46,20 +51,20 @@ class Release:
         parts: Mapping[str, Rows],
         recoding: Recoding,
         policy: Policy,
-        made_with: Mapping[str, Any],
+        made_with: MadeWith,
         people: Sequence[Check] = (),
         salt: str | None = None,
     ) -> None:
         """Take the released rows; ``people`` is what was counted on them while they said whose they are.
 
-        ``made_with`` names the ``algorithm``, its ``options`` and the ``limits`` of the run. ``salt`` is what
-        the holder needs, beside the key that she keeps, to make the pseudonyms anew.
+        ``made_with`` is what decided on it beside the policy. ``salt`` is what the holder needs, beside the key that
+        she keeps, to make the pseudonyms anew.
         """
         self.policy = policy
         self.recoding = recoding
         self.form: Form = policy.form if policy.form.is_joined else recoding.form
-        self.algorithm: str = made_with["algorithm"]
-        self.made_with = dict(made_with)
+        self.algorithm = made_with.algorithm
+        self.made_with = made_with
         self.verdict: Verdict | None = None
         self._recount: Verdict | None = None
         """What the last recount without the original found: all that a recipient can find as well."""
@@ -70,9 +75,6 @@ class Release:
         """The head of the ledger that the release is entered in, before its entry; its manifest states it."""
         self.node: Mapping[str, int] | None = recoding.levels
         self.suppressed: int = recoding.suppressed_rows
-        self.measures: Mapping[str, float] = {
-            name: value for name, value in all_measures(recoding).items() if recoding.tells_measure(name)
-        }
         self._held = tuple(parts.values())
         self._parts = {name: self._under_new_names(name, rows) for name, rows in parts.items()}
         self._people = tuple(people)
@@ -109,36 +111,85 @@ class Release:
         """Return the first rows of each released table as an Arrow table, without fetching the others."""
         return {name: part.head(rows) for name, part in self._parts.items()}
 
+    @cached_property
+    def measures(self) -> Mapping[str, float]:
+        """The figure of every measure that the release may state; measured when they are asked for."""
+        figures = all_measures(self.recoding)
+        return {name: float(value) for name, value in figures.items() if self.recoding.tells_measure(name)}
+
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         """What the release says about itself: counts, levels and measures; no cell of the private table."""
-        facts = self.recoding.facts(self.policy)
-        columns = {name: list(rows.columns()) for name, rows in self._parts.items()}
-        if self.form.is_joined:
-            rows_of = self.recoding.rows_by_table(list(self.policy.parts))
-            facts["form"] = self.form.stated
-            facts["linked_tables"] = {
-                name: {"columns": own, **rows_of[name], **self._parts[name].format()} for name, own in columns.items()
-            }
-        elif len(columns) > 1:
-            facts["tables"] = columns
-        if unreadable := self.recoding.frequencies.unreadable:
-            facts["unreadable"] = dict(unreadable)
-        if shifted := self.policy.shifted:
-            facts["dates_moved"] = {"days": next(iter(shifted.values())).days}
-        if self.policy.perturbed:
-            facts["perturbations"] = self.policy.describe_perturbations()
-        if self._salt is not None:
-            facts["pseudonym_salt"] = self._salt
-        if self.ledger_head is not None:
-            facts["ledger_head"] = self.ledger_head
-        return facts | {"measures": dict(self.measures)} | self.made_with
+        recoding, policy, made_with = self.recoding, self.policy, self.made_with
+        frequencies, people, is_apart = recoding.frequencies, recoding.people_facts(policy), not self.form.generalizes
+        perturbed, shifts = policy.describe_perturbations(), list(policy.shifted.values())
+        sizes = recoding.stated_sizes
+        return Facts(
+            form=self.form.title,
+            eligible=recoding.rows,
+            released=recoding.released_rows,
+            suppressed=recoding.suppressed_rows,
+            groups=len(sizes),
+            smallest_group=int(sizes.min(initial=recoding.rows)),
+            people=None if people is None else StatedPeople(**asdict(people)),
+            tables=self._stated_tables(),
+            link=LINK if is_apart else None,
+            not_protected=not_protected(policy) if is_apart else None,
+            node=None if recoding.levels is None else {name: int(level) for name, level in recoding.levels.items()},
+            level_names=recoding.level_names,
+            mean_levels=recoding.average_levels,
+            heights=self._by_column(frequencies.heights),
+            start_node=self._by_column(frequencies.lowest) if any(frequencies.lowest) else None,
+            unreadable=dict(frequencies.unreadable or {}) or None,
+            perturbations={name: StatedPerturbation(**one) for name, one in perturbed.items()} or None,
+            dates_moved=StatedShifts(days=shifts[0].days) if shifts else None,
+            drawn=None if recoding.draws is None else StatedDraws(**recoding.draws),
+            measures=dict(self.measures),
+            is_proven=recoding.is_proven,
+            gap=None if recoding.is_proven is None and recoding.bound is None else recoding.gap,
+            bound=None if recoding.bound is None else dict(recoding.bound),
+            is_cut_short=True if recoding.states_cut_short else None,
+            algorithm=made_with.algorithm,
+            options=dict(made_with.options),
+            search=made_with.search,
+            limits=made_with.limits,
+            based=made_with.based,
+            pseudonym_salt=self._salt,
+            ledger_head=self.ledger_head,
+            policy_sha256=policy_digest(policy),
+        )
+
+    def _by_column(self, levels: Sequence[int]) -> dict[str, int]:
+        return {name: int(level) for name, level in zip(self.recoding.frequencies.columns, levels, strict=True)}
+
+    def _stated_tables(self) -> dict[str, StatedRows]:
+        """Return the columns of each table, how it is written, and of several tables the rows of each."""
+        rows_of = self.recoding.rows_by_table(list(self.policy.parts)) if self.form.is_joined else {}
+        return {
+            name: StatedRows(
+                columns=tuple(rows.columns()), delimiter=held.format().get("delimiter"), **rows_of.get(name, {})
+            )
+            for (name, rows), held in zip(self._parts.items(), self._held, strict=True)
+        }
 
     def released_tables(self) -> ReleasedTables:
         """Return the released rows where they are, with what the release says of itself, to whoever judges it."""
-        said = {**self.facts, "policy_sha256": policy_digest(self.policy)}
-        renamed = {name: self._renamed_in(name) for name in self._parts}
-        return ReleasedTables(self._parts, said, form=self.form, renamed=renamed, is_release=True)
+        recoding, is_drawn = self.recoding, self.recoding.draws is not None
+        claims = Claims(
+            None if is_drawn else recoding.suppressed_rows,
+            recoding.levels,
+            recoding.levels is None,
+            None if is_drawn else dict(recoding.frequencies.unreadable or {}),
+            policy_digest(self.policy),
+        )
+        return ReleasedTables(
+            self._parts,
+            claims,
+            saying=lambda: self.facts,
+            form=self.form,
+            renamed={name: self._renamed_in(name) for name in self._parts},
+            is_release=True,
+        )
 
     def verify(self, original: Any = None, **reading: Any) -> Verdict:
         """Recount the released cells; with the original also prove that they are true."""
@@ -186,18 +237,17 @@ class Release:
         try:
             written = [rows.write(staging, name) for name, rows in self._parts.items()]
             files = {path.name: file_digest(path) for path in written}
-            form = next(iter(self._parts.values())).format()
             if verifier:
                 (staging / VERIFIER).write_text(verifier_text(), "utf-8", newline="")
-                form = {**form, "verifier": file_digest(staging / VERIFIER)}
-            content = manifest(
+            content = Manifest.of(
+                self.facts,
                 self.policy,
-                facts=self.facts | form | ({"unsafe": True} if is_unsafe else {}),
-                verdict=(self.verdict if is_unsafe else self._recount).to_dict(),
+                verdict=(self.verdict if is_unsafe else self._recount).to_statement(),
                 files=files,
+                verifier=file_digest(staging / VERIFIER) if verifier else None,
+                is_unsafe=is_unsafe,
             )
-            path = staging / MANIFEST
-            path.write_text(manifest_text(content), "utf-8", newline="")
+            (staging / MANIFEST).write_text(content.text, "utf-8", newline="")
             self.signed_by = None if key is None else sign_manifest(staging, key)
             if metadata:
                 from indistinct.release.catalogue_records import write_metadata
@@ -260,17 +310,16 @@ class Release:
     def __repr__(self) -> str:
         facts = self.facts
         state = "unverified" if self.verdict is None else "verified" if self.verdict.passed else "FAILED"
-        rows, least = self.form.rows, f"{facts['smallest_group']}"
-        others = "drawn at random" if "drawn" in facts else f"{self.suppressed} suppressed"
-        if people := facts.get("people"):
-            rows = f"{rows} of {people['released']} people"
-            least = f"{people['smallest_group']} people"
-            least += f" and {people['smallest_profile']} with all their rows" if "smallest_profile" in people else ""
+        rows, least = self.form.rows, f"{facts.smallest_group}"
+        others = "drawn at random" if facts.drawn is not None else f"{self.suppressed} suppressed"
+        if people := facts.people:
+            rows, least = f"{rows} of {people.released} people", f"{people.smallest_group} people"
+            least += "" if people.smallest_profile is None else f" and {people.smallest_profile} with all their rows"
         if self.form.is_joined:
-            rows, least = f"{rows} in {len(self._parts)} tables", f"{facts['smallest_group']} people"
+            rows, least = f"{rows} in {len(self._parts)} tables", f"{facts.smallest_group} people"
         known = f"{self.verdict.known_in_words}, " if self.verdict is not None and self.verdict.known else ""
         return (
-            f"Release({facts['released']} {rows}, {facts['groups']} {self.form.nouns} of at least {least}, {known}"
+            f"Release({facts.released} {rows}, {facts.groups} {self.form.nouns} of at least {least}, {known}"
             f"{others}, precision {self.measures['precision']:.4f}, {state})"
         )
 
@@ -280,28 +329,27 @@ class Release:
 
         facts = self.facts
         mark = "not verified yet" if self.verdict is None else "✓ verified" if self.verdict.passed else "✗ FAILED"
-        figures = {
-            "rows released": facts["released"],
-            "left out": "a secret" if "drawn" in facts else facts["suppressed"],
-            self.form.nouns: facts["groups"],
-            "in the smallest": facts["smallest_group"],
-            "precision": facts["measures"]["precision"],
+        figures: dict[str, Any] = {
+            "rows released": facts.released,
+            "left out": "a secret" if facts.drawn is not None else facts.suppressed,
+            self.form.nouns: facts.groups,
+            "in the smallest": facts.smallest_group,
+            "precision": facts.measures["precision"],
         }
-        if people := facts.get("people"):
+        if people := facts.people:
             figures |= {
-                "people released": people["released"],
-                "lost rows": people["lost_rows"],
-                "people in the smallest": people["smallest_group"],
+                "people released": people.released,
+                "lost rows": people.lost_rows,
+                "people in the smallest": people.smallest_group,
             }
-            if "smallest_profile" in people:
-                figures["people with one profile"] = people["smallest_profile"]
-        names = facts.get("level_names", {})
-        levels = facts["node"] or facts["mean_levels"]
+            if people.smallest_profile is not None:
+                figures["people with one profile"] = people.smallest_profile
+        names = facts.level_names or {}
         rows = [
-            [name, round(level, 2), facts["heights"][name], names.get(name, "") if level else "as it is"]
-            for name, level in levels.items()
+            [name, round(level, 2), facts.heights[name], names.get(name, "") if level else "as it is"]
+            for name, level in facts.levels.items()
         ]
-        titles = ["column", "level" if facts["node"] else "level on average", "of", "released as"]
+        titles = ["column", "level" if facts.node else "level on average", "of", "released as"]
         return card("Release", f"{mark} · {self.algorithm}", figures, table(titles, rows))
 
 

@@ -6,7 +6,7 @@ to, as one table of any kind, or as two. Here all of them become one value, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,8 +17,8 @@ from indistinct.engine.formats import Reading, format_of, load_format
 from indistinct.errors import TableError
 from indistinct.policy import Policy
 from indistinct.policy.released_names import named_as_in_policy
-from indistinct.release.forms import FORMS, Form, form_of
-from indistinct.release.manifest import (
+from indistinct.policy.stated_policy import policy_digest
+from indistinct.release.folder import (
     CROISSANT,
     MANIFEST,
     RO_CRATE,
@@ -28,10 +28,9 @@ from indistinct.release.manifest import (
     file_digest,
     has_manifest,
     is_known_verifier,
-    policy_digest,
-    read_manifest,
-    table_files,
 )
+from indistinct.release.forms import Form, form_of
+from indistinct.release.manifest import Facts, Manifest, read_manifest
 from indistinct.showing.words import counted
 
 
@@ -45,6 +44,27 @@ class HoldsReleasedTables(Protocol):
 def holds_released_tables(release: object) -> TypeGuard[HoldsReleasedTables]:
     """Return by its class: the frames of Spark Connect themselves have an attribute of every name."""
     return hasattr(type(release), "released_tables")
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a release says of itself that its recount needs; None where nothing says it."""
+
+    suppressed: int | None = None
+    node: Mapping[str, int] | None = None
+    """The level of each column: a hint, which is not believed."""
+    is_local: bool | None = None
+    """Cells were generalized one by one."""
+    unreadable: Mapping[str, int] | None = None
+    """How many cells of each column could not be read."""
+    policy_sha256: str | None = None
+
+    @classmethod
+    def of(cls, said: Facts) -> Claims:
+        """Return what is claimed by all that a release says; of drawn rows it is not said what was left out."""
+        if said.drawn is not None:
+            return cls(None, said.node, said.node is None, None, said.policy_sha256)
+        return cls(said.suppressed, said.node, said.node is None, said.unreadable or {}, said.policy_sha256)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,8 +82,11 @@ class ReleasedTables:
 
     sources: Mapping[str, Any]
     """The tables of any kind; rows that are open already belong to the caller and stay open."""
-    said: Mapping[str, Any] = field(default_factory=dict)
-    """What the release says of itself, as its manifest does; nothing for tables without one."""
+    claims: Claims = field(default_factory=Claims)
+    """What a recount needs of what the release says of itself; nothing for tables without a manifest."""
+    saying: Callable[[], Facts] | None = None
+    """All that a release says of itself that was not written yet, measured when it is asked for."""
+    manifest: Manifest | None = None
     folder: Path | None = None
     """The release folder, if it is one."""
     reading: Mapping[str, Any] = field(default_factory=dict)
@@ -100,14 +123,21 @@ class ReleasedTables:
         if has_manifest(release):
             folder = Path(release)
             said = read_manifest(folder)
-            paths = table_files(folder, said)
+            paths = said.table_files(folder)
             for path in paths.values():
                 if path.parent != folder or not path.exists():
                     raise TableError(f"{folder}: the manifest's table {path.name!r} is not there")
-            own = {**reading, "delimiter": said.get("delimiter"), "encoding": None, "sheet": None}
-            stated = FORMS[said.get("form")]
-            renamed = {name: _stated_names(said, name if stated.is_joined else None) for name in paths}
-            return cls(paths, said, folder, own, stated, renamed, is_release=True)
+            own = {**reading, "delimiter": None, "encoding": None, "sheet": None}
+            return cls(
+                paths,
+                Claims.of(said),
+                manifest=said,
+                folder=folder,
+                reading=own,
+                form=said.shape,
+                renamed={name: said.policy.renamed_in(name) for name in paths},
+                is_release=True,
+            )
         if not isinstance(release, Mapping):
             return cls({"table": release}, reading=reading)
         return cls(release, reading=reading, form=form if form is not None and form.is_joined else form_of(release))
@@ -123,37 +153,38 @@ class ReleasedTables:
         if self.form.is_joined and not policy.form.is_joined:
             raise TableError("the release holds several tables that belong together; give the policy of all of them")
         renamed = {name: _new_names(policy, name) for name in self.sources}
-        if self.said and renamed != self.renamed and not self.is_of(policy):
+        if renamed != self.renamed and not self.is_of(policy):
             renamed = dict(self.renamed)
         return replace(self, renamed=renamed, is_release=self.is_release or is_release)
 
     @property
-    def manifest(self) -> Mapping[str, Any] | None:
-        """The manifest of a release folder."""
-        return None if self.folder is None else self.said
+    def said(self) -> Facts | None:
+        """What the release says of itself; None for tables without a manifest."""
+        return self.manifest or (None if self.saying is None else self.saying())
 
     def is_as_stated(self) -> bool:
         """Return whether the files of a release folder have the digests that its manifest states."""
-        stated = self.said["files"]
+        assert self.manifest is not None  # a folder has one
+        stated = self.manifest.files
         return all(file_digest(path) == stated[path.name] for path in self.sources.values())
 
     def strange_contents(self) -> list[str]:
         """Say what a release folder holds that is no row of its tables; nothing for other releases."""
-        if self.folder is None:
+        if self.folder is None or self.manifest is None:
             return []
-        found = _strange_contents(self.folder, self.sources, self.said.get("verifier"))
+        found = _strange_contents(self.folder, self.sources, self.manifest.verifier)
         for name, path in self.sources.items():
             if not path.is_symlink():
                 found += _strange_writing(path, Reading(delimiter=self._reading_of(name).get("delimiter")))
         if any((self.folder / name).exists() for name in (CROISSANT, RO_CRATE)):
             from indistinct.release.catalogue_records import strange_records
 
-            found += strange_records(self.folder, self.said)
+            found += strange_records(self.folder, self.manifest)
         return found
 
     def is_of(self, policy: Policy) -> bool:
         """Return whether the release was made for a policy, as it says; True if it says nothing."""
-        return not self.said or self.said.get("policy_sha256") == policy_digest(policy)
+        return self.claims.policy_sha256 is None or self.claims.policy_sha256 == policy_digest(policy)
 
     @contextmanager
     def rows(self) -> Iterator[dict[str, Rows]]:
@@ -171,12 +202,11 @@ class ReleasedTables:
             yield rows
 
     def _reading_of(self, name: str) -> Mapping[str, Any]:
-        """Return how the engine is to read one of the tables: each of several that belong together may differ."""
-        if not self.form.is_joined or self.folder is None:
+        """Return how the engine is to read one of the tables: a folder says of each how it is written."""
+        if self.manifest is None:
             return self.reading
-        said = self.said.get("linked_tables")
-        own = said.get(name) if isinstance(said, Mapping) else None
-        return {**self.reading, "delimiter": own.get("delimiter") if isinstance(own, Mapping) else None}
+        own = self.manifest.tables.get(name)
+        return {**self.reading, "delimiter": None if own is None else own.delimiter}
 
     @contextmanager
     def only_rows(self) -> Iterator[Rows]:
@@ -220,16 +250,6 @@ def _new_names(policy: Policy, table: str) -> Mapping[str, str]:
     return policy.parts[table].policy.renamed if table in policy.parts else {}
 
 
-def _stated_names(said: Mapping[str, Any], table: str | None) -> dict[str, str]:
-    """Return the new names of columns that a manifest states, of one of several tables or of all that there are."""
-    try:
-        stated = said["policy"] if table is None else said["policy"]["tables"][table]
-        columns = {name: column.get("rename") for name, column in stated["columns"].items()}
-    except (KeyError, TypeError, AttributeError):
-        return {}  # that it states no policy is found by whoever judges it
-    return {name: new for name, new in columns.items() if isinstance(new, str)}
-
-
 def _strange_contents(folder: Path, tables: Mapping[str, Path], verifier: str | None = None) -> list[str]:
     """Say what a release folder holds that none of ours has: other files, links elsewhere, more than rows in a file.
 
@@ -249,7 +269,7 @@ def _strange_contents(folder: Path, tables: Mapping[str, Path], verifier: str | 
     if verifier is not None and _digest(folder / VERIFIER) != verifier:
         found.append(f"{VERIFIER} is not the program that the manifest names")
     elif verifier is not None and not is_known_verifier(verifier):
-        found.append(f"{VERIFIER} is no program of this version or of an earlier one")
+        found.append(f"{VERIFIER} is not the program of this version")
     return found
 
 

@@ -93,13 +93,11 @@ def report_facts(
             "policy": policy_in_words(
                 subject.policy, is_public=edition == "public", generalizes=subject.form.generalizes
             ),
-            "questions": three_questions(
-                attacks, risk, unicity, subject.said["released"], is_public=edition == "public"
-            ),
+            "questions": three_questions(attacks, risk, unicity, subject.said.released, is_public=edition == "public"),
             "risk": risk,
             "unicity": unicity,
             "columns": columns(subject),
-            "measures": dict(subject.said["measures"]),
+            "measures": dict(subject.said.measures),
             "tradeoff": tradeoff(subject, watch),
             "suppression": suppression(subject),
             "attacks": attacks,
@@ -173,17 +171,17 @@ def refuse_place(goal: Path) -> None:
 def _summary(subject: Subject) -> dict[str, Any]:
     """Return what a reader wants to know first."""
     said = subject.said
-    form = "cell by cell" if said["node"] is None else "column by column"
-    form = form if subject.form.generalizes else "two tables"
+    form = "cell by cell" if said.node is None else "column by column"
+    form = form if subject.form.generalizes else subject.form.title
     return {
         "form": form,
         "k": subject.k,
         "noun": subject.verdict.noun,
-        "algorithm": said["algorithm"],
-        **{name: said[name] for name in ("eligible", "released", "suppressed", "groups", "smallest_group")},
-        "people": said.get("people"),
+        "algorithm": said.algorithm,
+        **{name: getattr(said, name) for name in ("eligible", "released", "suppressed", "groups", "smallest_group")},
+        "people": None if said.people is None else said.people.to_dict(),
         "tables": {name: list(rows.columns()) for name, rows in subject.tables.items()},
-        "is_unsafe": bool(said.get("unsafe")),
+        "is_unsafe": subject.manifest is not None and bool(subject.manifest.unsafe),
     }
 
 
@@ -191,7 +189,8 @@ def _about(subject: Subject, given: Mapping[str, str], ledger: Mapping[str, Any]
     """Return what the release is about: what was said now, else in its manifest, else in the ledger."""
     entry = (ledger or {}).get("entry") or {}
     known = {name: entry[name] for name in ("purpose", "recipient") if entry.get(name)}
-    said = {**known, **subject.said.get("about", {}), **given}
+    stated = {} if subject.manifest is None else subject.manifest.about or {}
+    said = {**known, **stated, **given}
     return {name: said.get(name) for name in ABOUT}
 
 

@@ -18,8 +18,9 @@ from indistinct.policy import Policy
 from indistinct.privacy.model import least_rows
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.recoding import Recoding
+from indistinct.release.folder import has_manifest
 from indistinct.release.forms import Form
-from indistinct.release.manifest import has_manifest
+from indistinct.release.manifest import Facts, Manifest
 from indistinct.release.released_tables import HoldsReleasedTables, ReleasedTables, holds_released_tables
 
 Edition = Literal["internal", "public"]
@@ -59,9 +60,16 @@ class Subject:
     """The number of the release in a ledger, if it knows it."""
 
     @property
-    def said(self) -> Mapping[str, Any]:
+    def said(self) -> Facts:
         """What the release says of itself, as its manifest does."""
-        return self.released_tables.said
+        said = self.released_tables.said
+        assert said is not None  # only releases are reported on
+        return said
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """The manifest of a release that was written."""
+        return self.released_tables.manifest
 
     @property
     def form(self) -> Form:
@@ -80,7 +88,7 @@ class Subject:
     @property
     def node(self) -> Mapping[str, int] | None:
         """The level of each column of a full-domain release."""
-        return self.said["node"] if self.form.generalizes else None
+        return self.said.node if self.form.generalizes else None
 
     @property
     def k(self) -> int:

@@ -314,7 +314,7 @@ class Work(Opened):
         attacks += [{"attack": name, "summary": why, "guesses": []} for name, why in self.attacked.not_run.items()]
         risk = [{"after": {"average": after.prosecutor.average, "highest": after.prosecutor.highest}}]
         unicity = {} if after.unicity is None else after.unicity.to_dict()
-        return three_questions(attacks, risk, unicity, self.release.facts["released"], is_public=False)
+        return three_questions(attacks, risk, unicity, self.release.facts.released, is_public=False)
 
     def open_ledger(self, url: str, is_new: bool = False, budget: tuple[float, float] | None = None) -> None:
         """Open a ledger, or make a new one; ``budget`` is what each source may spend, an epsilon and a delta."""

@@ -22,6 +22,7 @@ from indistinct.hierarchy import Dates
 from indistinct.policy import Column, Policy
 from indistinct.policy.algorithms import declared_by
 from indistinct.policy.released_names import own_name
+from indistinct.release.manifest import Facts
 from indistinct.release.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 
@@ -34,7 +35,7 @@ class CountedRelease(NamedTuple):
     values: Codes
     counts: Counts
     columns: tuple[str, ...]
-    said: Mapping[str, Any]
+    said: Facts | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def _recoding(policy: Policy, name: str) -> str:
 
 
 def _count_release(
-    rows: Rows, said: Mapping[str, Any], columns: Sequence[str], links: Sequence[str], row_by_row: bool
+    rows: Rows, said: Facts | None, columns: Sequence[str], links: Sequence[str], row_by_row: bool
 ) -> CountedRelease:
     """Count the combinations of labels and values that link, or give them row by row."""
     present = rows.columns()
@@ -217,14 +218,15 @@ def _label_codes(
     return tuple(vocabularies), stacked
 
 
-def _reader(name: str, policy: Policy, described: Column, said: Mapping[str, Any], longest: int) -> Reader:
+def _reader(name: str, policy: Policy, described: Column, said: Facts | None, longest: int) -> Reader:
     """Return what reads a column of a release; where it is no quasi column it was released as it is."""
     is_quasi = name in policy.quasi
     column = policy.columns[name] if is_quasi else replace(described, missing="value")
-    algorithm = declared_by(said.get("algorithm", policy.algorithm), policy)
+    algorithm = declared_by(policy.algorithm if said is None else said.algorithm, policy)
     blanks_cells = algorithm is not None and algorithm.blanks_cells
     is_blank = is_quasi and (column.missing == "refuse" or policy.suppressed_rows == "blank" or blanks_cells)
-    level = (said.get("node") or {}).get(name) if is_quasi else 0
+    node = {} if said is None or said.node is None else said.node
+    level = node.get(name) if is_quasi else 0
     return Reader(column, is_blank, level, longest)
 
 

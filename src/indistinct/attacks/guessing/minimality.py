@@ -189,7 +189,7 @@ class UndividedGroups:
         tuples, tuple_of = _distinct(people, quasi)
         coverages = coverages_of(policy, labels, tuples, quasi)
         said = target.release.said
-        is_local = said.get("node") is None if said else not _is_full_domain(policy, labels, tuples)
+        is_local = not _is_full_domain(policy, labels, tuples) if said is None else said.node is None
         values, row_of = _distinct(released, asked)
         found = cls(policy, people, values, [], [], is_local, policy.allowed_suppression(people.rows))
         found._take(_Fits.of(labels, tuples, coverages, quasi), (group_of, row_of, released.counts), tuple_of)

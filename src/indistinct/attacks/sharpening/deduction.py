@@ -16,6 +16,7 @@ from indistinct.engine import Rows
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 from indistinct.recoding.label_texts import read_label
+from indistinct.release.manifest import Facts
 from indistinct.release.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 
@@ -60,20 +61,20 @@ class ReleasedGroups:
             return found
         return replace(
             found,
-            suppressed=said.get("suppressed", found.suppressed),
-            is_local=said.get("node") is None,
-            levels=said.get("node"),
-            algorithm=said.get("algorithm"),
-            options=said.get("options"),
+            suppressed=said.suppressed,
+            is_local=said.node is None,
+            levels=said.node,
+            algorithm=said.algorithm,
+            options=said.options,
             is_proven=_is_as_promised(said),
             is_of_policy=released.is_of(policy),
         )
 
 
-def _is_as_promised(said: Mapping[str, Any]) -> bool:
+def _is_as_promised(said: Facts) -> bool:
     """Return whether an algorithm came to its own end, on the whole table, so that its answer is what it promises."""
-    was_in_fragments = said.get("node") is None and "bottom" in said
-    return said.get("is_proven") is not False and not said.get("is_cut_short") and not was_in_fragments
+    was_in_fragments = said.node is None and said.start_node is not None
+    return said.is_proven is not False and not said.is_cut_short and not was_in_fragments
 
 
 def _count_groups(rows: Rows, policy: Policy) -> ReleasedGroups:

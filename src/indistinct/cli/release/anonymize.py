@@ -32,6 +32,7 @@ PLURALS = {"row": "rows", "person": "people"}
 if TYPE_CHECKING:
     from indistinct.policy import Policy
     from indistinct.release import Release
+    from indistinct.release.manifest import Facts
     from indistinct.search import Algorithm
 
 MANY_QUASI, MUCH, NEARLY_LOST, MOST_NAMED = 8, 0.4, 0.8, 5
@@ -105,7 +106,7 @@ def anonymize(
     from indistinct.engine import open_table
     from indistinct.policy.files.policy_file import read_policy
     from indistinct.release.catalogue_records import write_metadata
-    from indistinct.release.manifest import refuse_occupied
+    from indistinct.release.folder import refuse_occupied
 
     refuse_occupied(output, replace)
     policy = read_policy(policy_path)
@@ -268,51 +269,51 @@ def release_facts(release: Release, written: Path) -> dict[str, object]:
         "written": str(written),
         **({} if release.entry is None else {"entry": release.entry}),
         **({} if release.signed_by is None else {"signed_by": release.signed_by}),
-        **release.facts,
+        **release.facts.to_dict(),
         "verdict": release.verdict.to_dict(),
     }
 
 
-def row_lines(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def row_lines(facts: Facts) -> list[tuple[str, Any]]:
     """Return how many rows are released and left out; of rows that were drawn the latter is a secret."""
-    drawn = facts.get("drawn")
+    drawn = facts.drawn
     if drawn is None:
-        released = f"{facts['released']:,} of {facts['eligible']:,} eligible"
-        return [("rows released", released), ("rows suppressed", facts["suppressed"])]
+        released = f"{facts.released:,} of {facts.eligible:,} eligible"
+        return [("rows released", released), ("rows suppressed", facts.suppressed)]
     return [
-        ("rows released", f"{facts['released']:,}; how many were left out is a secret"),
-        ("drawn", f"each with probability {drawn['sampled']:g}, in groups of at least {drawn['k']:,}"),
-        ("spent", f"ε = {drawn['epsilon']:g} ({drawn['epsilon_of_levels']:g} on the levels), δ = {drawn['delta']:g}"),
+        ("rows released", f"{facts.released:,}; how many were left out is a secret"),
+        ("drawn", f"each with probability {drawn.sampled:g}, in groups of at least {drawn.k:,}"),
+        ("spent", f"ε = {drawn.epsilon:g} ({drawn.epsilon_of_levels:g} on the levels), δ = {drawn.delta:g}"),
     ]
 
 
-def people_lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+def people_lines(facts: Facts) -> list[tuple[str, str]]:
     """Return what a release says of its people, where those have several rows."""
-    people = facts.get("people")
+    people = facts.people
     if people is None:
         return []
-    lost = f"{people['lost_rows']:,} lost a row or more, {people['lost_all_rows']:,} of them all"
+    lost = f"{people.lost_rows:,} lost a row or more, {people.lost_all_rows:,} of them all"
     lines = [
-        ("people released", f"{people['released']:,} of {people['eligible']:,} eligible; {lost}"),
-        ("people in a group", f"at least {people['smallest_group']:,}"),
+        ("people released", f"{people.released:,} of {people.eligible:,} eligible; {lost}"),
+        ("people in a group", f"at least {people.smallest_group:,}"),
     ]
-    if "smallest_profile" in people:
-        lines.append(("people with one profile", f"at least {people['smallest_profile']:,}"))
+    if people.smallest_profile is not None:
+        lines.append(("people with one profile", f"at least {people.smallest_profile:,}"))
     return lines
 
 
-def table_lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+def table_lines(facts: Facts) -> list[tuple[str, str]]:
     """Return how many rows of each of several tables are released."""
     return [
-        (f"rows of {name}", f"{table['released']:,} of {table['eligible']:,} eligible")
-        for name, table in facts.get("linked_tables", {}).items()
+        (f"rows of {name}", f"{table.released:,} of {table.eligible:,} eligible")
+        for name, table in facts.tables.items()
+        if table.released is not None and table.eligible is not None
     ]
 
 
-def _much_lost(facts: Mapping[str, Any]) -> str:
+def _much_lost(facts: Facts) -> str:
     """Say which of many quasi columns are nearly lost, and what would keep more; nothing if they are few, or kept."""
-    levels, heights = facts.get("node") or facts.get("mean_levels") or {}, facts.get("heights", {})
-    lost = {name: level / heights[name] for name, level in levels.items() if heights.get(name)}
+    lost = {name: level / facts.heights[name] for name, level in facts.levels.items() if facts.heights[name]}
     if len(lost) < MANY_QUASI or sum(lost.values()) < MUCH * len(lost):
         return ""
     worst = sorted((name for name in lost if lost[name] >= NEARLY_LOST), key=lambda name: -lost[name])
@@ -331,7 +332,7 @@ def summarize(release: Release, written: Path) -> None:
     noun, unit = release.form.nouns, release.form.unit
     console = show.out()
     console.print(show.levels(facts))
-    console.print(show.measures(facts["measures"]))
+    console.print(show.measures(facts.measures))
     console.print(show.verdict(release.verdict))
     console.print(
         show.facts(
@@ -339,27 +340,27 @@ def summarize(release: Release, written: Path) -> None:
                 ("algorithm", release.algorithm),
                 *row_lines(facts),
                 *table_lines(facts),
-                (noun, f"{facts['groups']:,}, the smallest of {counted(facts['smallest_group'], unit, PLURALS[unit])}"),
+                (noun, f"{facts.groups:,}, the smallest of {counted(facts.smallest_group, unit, PLURALS[unit])}"),
                 *([("known columns", release.verdict.known_in_words)] if release.verdict.known else []),
                 *people_lines(facts),
                 ("written to", written),
             ]
         )
     )
-    if "bottom" in facts:
-        raised = ", ".join(f"{name} at level {level}" for name, level in facts["bottom"].items() if level)
+    if facts.start_node is not None:
+        raised = ", ".join(f"{name} at level {level}" for name, level in facts.start_node.items() if level)
         show.say(
             f"there were too many tuples to count them all: the search began with {raised}, and proves nothing of "
             "nodes below that",
             "yellow",
         )
-    if facts.get("is_proven") is False:
-        lower = "" if facts["gap"] is None else f": a release may have a loss lower by up to {figure(facts['gap'])}"
+    if facts.is_proven is False:
+        lower = "" if facts.gap is None else f": a release may have a loss lower by up to {figure(facts.gap)}"
         show.say(f"not proven to be the best{lower}", "yellow")
-    for measure, bound in facts.get("bound", {}).items() if "is_proven" not in facts else ():
+    for measure, bound in (facts.bound or {}).items() if facts.is_proven is None else ():
         show.say(
             f"{measure}: no release in such groups and labels gets below {figure(bound)}, so this one could be lower "
-            f"by at most {figure(facts['gap'])}",
+            f"by at most {figure(facts.gap or 0.0)}",
             show.QUIET,
         )
     if lost := _much_lost(facts):
@@ -374,5 +375,5 @@ def summarize(release: Release, written: Path) -> None:
         show.say(f"signed by the key {release.signed_by}", show.GOOD)
     if release.entry is not None:
         show.say(f"entered in the ledger as entry {release.entry}: it undoes no earlier release", show.GOOD)
-    if "not_protected" in facts:
-        show.say(f"not protected: {facts['not_protected']}", "yellow")
+    if facts.not_protected is not None:
+        show.say(f"not protected: {facts.not_protected}", "yellow")

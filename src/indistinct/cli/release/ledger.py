@@ -313,8 +313,8 @@ def _stated_head(release: Path | None) -> str | None:
         return None
     from indistinct.release.manifest import read_manifest
 
-    head = read_manifest(release).get("ledger_head")
-    if not isinstance(head, str):
+    head = read_manifest(release).ledger_head
+    if head is None:
         raise LedgerError(f"{release}: its manifest states no head of a ledger")
     return head
 
@@ -348,7 +348,7 @@ def _summary(entry: Entry) -> dict[str, Any]:
     """Return what a list says of an entry."""
     said = ("number", "time", "source", "recipient", "purpose", "hash")
     review = {} if entry.review is None else {"review": entry.review}
-    return {name: getattr(entry, name) for name in said} | {"released": entry.manifest.get("released")} | review
+    return {name: getattr(entry, name) for name in said} | {"released": entry.said.released} | review
 
 
 def _table_of_entries(entries: list[Entry]) -> Table:
@@ -356,7 +356,7 @@ def _table_of_entries(entries: list[Entry]) -> Table:
     heads = ("entry", "time", "source", "recipient", "purpose", *(["review"] if has_review else []), "rows", "hash")
     made = show.table(None, *heads, right=("entry", "rows"))
     for entry in entries:
-        rows = entry.manifest.get("released", "")
+        rows = "" if entry.said.released is None else entry.said.released
         made.add_row(
             str(entry.number),
             entry.time.replace("+00:00", "Z"),
@@ -375,8 +375,12 @@ def _facts(entry: Entry) -> list[tuple[str, object]]:
     facts: list[tuple[str, object]] = [(name, getattr(entry, name)) for name in said]
     facts += [(name, value) for name, value in entry.details.items()]
     facts += [
-        (words, entry.manifest[name])
-        for name, words in (("algorithm", "algorithm"), ("released", "rows"), ("suppressed", "suppressed rows"))
-        if name in entry.manifest
+        (words, value)
+        for words, value in (
+            ("algorithm", entry.said.algorithm),
+            ("rows", entry.said.released),
+            ("suppressed rows", entry.said.suppressed),
+        )
+        if value is not None
     ]
     return [*facts, ("previous", entry.previous), ("hash", entry.hash)]

@@ -85,7 +85,7 @@ def _run(example: Example, console: Console | None, page: Path | None = None) ->
             released: list[Record] = release.table.to_pylist()
     if console is not None:
         _show(console, example, policy, original, released, release)
-    return {**release.facts, "verdict": verdict.to_dict()}
+    return {**release.facts.to_dict(), "verdict": verdict.to_dict()}
 
 
 def _show(
@@ -157,12 +157,12 @@ def _figures(release: Release) -> Table:
     """Return the figures that the papers quote, on one line."""
     facts = release.facts
     figures = {
-        "precision": facts["measures"]["precision"],
-        "accuracy": facts["measures"]["accuracy"],
-        "completeness": facts["measures"]["completeness"],
-        "groups": facts["groups"],
-        "smallest": facts["smallest_group"],
-        "suppressed": facts["suppressed"],
+        "precision": facts.measures["precision"],
+        "accuracy": facts.measures["accuracy"],
+        "completeness": facts.measures["completeness"],
+        "groups": facts.groups,
+        "smallest": facts.smallest_group,
+        "suppressed": facts.suppressed,
     }
     made = _table(None, *figures, right=figures)
     made.add_row(*map(figure, figures.values()))
@@ -174,7 +174,7 @@ def _climb(release: Release) -> Text:
     from rich.text import Text
 
     facts = release.facts
-    climbed = [f"{name} {level}/{facts['heights'][name]}" for name, level in facts["node"].items() if level]
+    climbed = [f"{name} {level}/{facts.heights[name]}" for name, level in (facts.node or {}).items() if level]
     return Text.assemble(
         (f"generalized by {release.algorithm}: ", show.QUIET), (", ".join(climbed), show.GENERALIZED), "\n"
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from indistinct.errors import LedgerError
-from indistinct.ledger.store.entry import Entry, Unreadable, chain_findings
+from indistinct.ledger.store.entry import AuditCheck, Entry, Unreadable, chain_findings
 from indistinct.ledger.store.entry_files import Files
 from indistinct.ledger.store.witness import Witness
-from indistinct.proof.checks import Check, Checked
+from indistinct.proof.checks import Checked
 from indistinct.showing.words import counted
 
 MOST_FINDINGS = 10
@@ -27,6 +27,7 @@ class Audit(Checked):
 
     subject: ClassVar[str] = "ledger"
 
+    checks: tuple[AuditCheck, ...]
     entries: int
     head: str
     warnings: tuple[str, ...] = ()
@@ -34,7 +35,8 @@ class Audit(Checked):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON takes it."""
-        said = {"passed": self.passed, "entries": self.entries, "head": self.head, "checks": self._checks_as_json()}
+        checks = [asdict(check) for check in self.checks]
+        said = {"passed": self.passed, "entries": self.entries, "head": self.head, "checks": checks}
         return said | ({"warnings": list(self.warnings)} if self.warnings else {})
 
     def __str__(self) -> str:
@@ -64,14 +66,14 @@ def audit(
     return Audit(tuple(checks), len(rows), rows[-1].hash if rows else start, warnings)
 
 
-def _chain(rows: Sequence[Entry | Unreadable], start: str) -> Check:
+def _chain(rows: Sequence[Entry | Unreadable], start: str) -> AuditCheck:
     findings = [str(finding) for finding in chain_findings(rows, start)]
-    return Check(
+    return AuditCheck(
         "chain", not findings, _findings_text(findings) or f"{counted(len(rows), 'entry', 'entries')}, none changed"
     )
 
 
-def _files(rows: Sequence[Entry | Unreadable], files: Files) -> Check:
+def _files(rows: Sequence[Entry | Unreadable], files: Files) -> AuditCheck:
     findings = [
         f"entry {entry.number}: {wrong}"
         for entry in rows
@@ -79,42 +81,42 @@ def _files(rows: Sequence[Entry | Unreadable], files: Files) -> Check:
         for wrong in files.findings(entry)
     ]
     number = sum(len(entry.files) for entry in rows if isinstance(entry, Entry))
-    return Check("files", not findings, _findings_text(findings) or f"{counted(number, 'file')}, none changed")
+    return AuditCheck("files", not findings, _findings_text(findings) or f"{counted(number, 'file')}, none changed")
 
 
-def _database(strange: Sequence[str]) -> Check:
+def _database(strange: Sequence[str]) -> AuditCheck:
     found = "its tables, and what keeps them from being changed, are there and nothing else"
-    return Check("database", not strange, _findings_text(strange) or found)
+    return AuditCheck("database", not strange, _findings_text(strange) or found)
 
 
-def _head(rows: Sequence[Entry | Unreadable], start: str, head: str) -> Check:
+def _head(rows: Sequence[Entry | Unreadable], start: str, head: str) -> AuditCheck:
     """Look for a head that was noted earlier among the hashes of the chain."""
     if head == start:
-        return Check("head", True, "the head is that of the empty ledger")
+        return AuditCheck("head", True, "the head is that of the empty ledger")
     number = next((row.number for row in rows if row.hash == head), None)
     if number is None:
-        return Check("head", False, "no entry has this hash: entries were removed or changed since it was noted")
-    return Check("head", True, f"entry {number}, {counted(rows[-1].number - number, 'entry', 'entries')} since")
+        return AuditCheck("head", False, "no entry has this hash: entries were removed or changed since it was noted")
+    return AuditCheck("head", True, f"entry {number}, {counted(rows[-1].number - number, 'entry', 'entries')} since")
 
 
-def _stated_heads(rows: Sequence[Entry | Unreadable], start: str) -> list[Check]:
+def _stated_heads(rows: Sequence[Entry | Unreadable], start: str) -> list[AuditCheck]:
     """Look for the heads that manifests state among the hashes of earlier entries; shown if any states one."""
-    stated = [row for row in rows if isinstance(row, Entry) and "ledger_head" in row.manifest]
+    stated = [row for row in rows if isinstance(row, Entry) and row.said.ledger_head is not None]
     earlier = {start: 0} | {row.hash: row.number for row in rows}
-    wrong = [row.number for row in stated if earlier.get(str(row.manifest["ledger_head"]), row.number) >= row.number]
+    wrong = [row.number for row in stated if earlier.get(str(row.said.ledger_head), row.number) >= row.number]
     findings = [f"entry {number}: its manifest states a head that no earlier entry has" for number in wrong]
     found = f"{counted(len(stated), 'release states', 'releases state')} the head before it, all in the chain"
-    return [Check("heads in releases", not wrong, _findings_text(findings) or found)] if stated else []
+    return [AuditCheck("heads in releases", not wrong, _findings_text(findings) or found)] if stated else []
 
 
-def _witness(rows: Sequence[Entry | Unreadable], start: str, witness: Witness) -> Check:
+def _witness(rows: Sequence[Entry | Unreadable], start: str, witness: Witness) -> AuditCheck:
     try:
         return witness.check([row.hash for row in rows], start)
     except LedgerError as error:
-        return Check("witness", False, str(error))
+        return AuditCheck("witness", False, str(error))
 
 
-def _left_over(rows: Sequence[Entry | Unreadable], files: Files) -> Check:
+def _left_over(rows: Sequence[Entry | Unreadable], files: Files) -> AuditCheck:
     """Report folders that no entry refers to; a writer that was stopped leaves them, so they are no fault.
 
     A link is one: what it leads to can be exchanged, and nobody who looks at the store sees it.
@@ -123,12 +125,14 @@ def _left_over(rows: Sequence[Entry | Unreadable], files: Files) -> Check:
     try:
         number, links = len(files.left_over(places)), files.links()
     except OSError as error:
-        return Check("store", False, f"{files.folder} cannot be read: {error.strerror}")
+        return AuditCheck("store", False, f"{files.folder} cannot be read: {error.strerror}")
     if links:
         found = [f"{name} is a link to another place" for name in links]
-        return Check("store", False, f"{_findings_text(found)}; put the folder itself there, or name it with --store")
-    detail = f"{counted(number, 'folder')} without an entry; indistinct ledger sweep removes what stopped writers left"
-    return Check("store", True, detail if number else "nothing without an entry")
+        return AuditCheck(
+            "store", False, f"{_findings_text(found)}; put the folder itself there, or name it with --store"
+        )
+    told = f"{counted(number, 'folder')} without an entry; indistinct ledger sweep removes what stopped writers left"
+    return AuditCheck("store", True, told if number else "nothing without an entry")
 
 
 def _findings_text(findings: Sequence[str]) -> str:

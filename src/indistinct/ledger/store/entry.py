@@ -13,9 +13,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import LedgerError
+
+if TYPE_CHECKING:
+    from indistinct.release.manifest import RememberedManifest
 
 FORMAT = 1
 """The form of an entry that is hashed; a change of what is hashed needs a new one."""
@@ -106,6 +109,13 @@ class Entry(Draft):
         return cls(**chained, hash=_hash(chained))
 
     @property
+    def said(self) -> RememberedManifest:
+        """What the ledger reads of the manifest, which anybody may have changed since."""
+        from indistinct.release.manifest import RememberedManifest
+
+        return RememberedManifest.of(self.manifest)
+
+    @property
     def review(self) -> str | None:
         """The day when the release is to be looked at again, as ISO 8601; None if nobody said so."""
         said = self.details.get("review")
@@ -114,7 +124,7 @@ class Entry(Draft):
     @property
     def is_drawn(self) -> bool:
         """Its rows were drawn at random: it spends, and is joined with no other release."""
-        return "drawn" in self.manifest
+        return self.said.drawn is not None
 
     @property
     def computed_hash(self) -> str:
@@ -140,6 +150,15 @@ class Unreadable:
     number: int
     hash: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCheck:
+    """One claim about a ledger, and what its audit found, in words."""
+
+    name: str
+    passed: bool
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 from indistinct.errors import LedgerError, RefusedError
 from indistinct.ledger.store.entry import Entry
+
+if TYPE_CHECKING:
+    from indistinct.release.manifest import RememberedDraws
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +52,16 @@ class Spending:
         return cls(float(epsilon), float(delta))
 
     @classmethod
-    def of_manifest(cls, manifest: Mapping[str, Any]) -> Spending | None:
+    def of_draws(cls, drawn: RememberedDraws | None) -> Spending | None:
         """Return what a release says that it spent; None if its rows were not drawn."""
-        drawn = manifest.get("drawn")
-        return None if drawn is None else cls(float(drawn["epsilon"]), float(drawn["delta"]))
+        return None if drawn is None else cls(drawn.epsilon, drawn.delta)
 
 
 def add_spending(entries: Iterable[Entry]) -> dict[str, Spending]:
     """Return what the releases of each source have spent together; sources without such a release are left out."""
     spent: dict[str, Spending] = {}
     for entry in entries:
-        if (own := Spending.of_manifest(entry.manifest)) is not None:
+        if (own := Spending.of_draws(entry.said.drawn)) is not None:
             spent[entry.source] = spent.get(entry.source, Spending()) + own
     return spent
 

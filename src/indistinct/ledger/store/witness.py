@@ -13,8 +13,7 @@ from pathlib import Path
 
 from indistinct.atomic_files import OWNER_ONLY, flush
 from indistinct.errors import LedgerError
-from indistinct.ledger.store.entry import DIGEST
-from indistinct.proof.checks import Check
+from indistinct.ledger.store.entry import DIGEST, AuditCheck
 from indistinct.showing.words import counted
 
 
@@ -68,16 +67,18 @@ class Witness:
             heads.append((int(number), head))
         return heads
 
-    def check(self, hashes: Sequence[str], start: str) -> Check:
+    def check(self, hashes: Sequence[str], start: str) -> AuditCheck:
         """Check that every head that was noted stands in the chain, at its place."""
         chain = [start, *hashes]
         heads = self.heads()
         wrong = [number for number, head in heads if number >= len(chain) or chain[number] != head]
         if not heads:
-            return Check("witness", False, "it notes nothing, not even the start of the ledger")
+            return AuditCheck("witness", False, "it notes nothing, not even the start of the ledger")
         if wrong:
             detail = f"entry {wrong[0]} is not what was noted: entries were removed, changed or exchanged since"
-            return Check("witness", False, detail if wrong[0] else "this is another ledger than the one that was noted")
+            return AuditCheck(
+                "witness", False, detail if wrong[0] else "this is another ledger than the one that was noted"
+            )
         last = max(number for number, _ in heads)
         since = f", {counted(len(hashes) - last, 'entry', 'entries')} since" if last < len(hashes) else ""
-        return Check("witness", True, f"{counted(len(heads), 'head')} noted elsewhere, all in the chain{since}")
+        return AuditCheck("witness", True, f"{counted(len(heads), 'head')} noted elsewhere, all in the chain{since}")

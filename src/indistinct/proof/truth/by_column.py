@@ -12,8 +12,7 @@ from indistinct.engine import Encoded, Plan, Rows
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
 from indistinct.proof.checks import Check, claim_checks, count_blank_rows, limit_checks
-from indistinct.proof.linked_rows import linked_rows_checks
-from indistinct.proof.people_recount import people_checks
+from indistinct.proof.people_recount import linked_rows_checks, people_checks
 from indistinct.proof.perturbed_numbers import prove_perturbations
 from indistinct.proof.truth.least_suppression import least_suppression_check
 
@@ -76,8 +75,7 @@ def _general_like(
     blank = count_blank_rows(released, policy)
     possible, lost = _possible_nodes(released, policy, hierarchies, blank > 0, hint)
     if lost:
-        wrong = "labels that no single level has, of those that may be released"
-        return None, Check("truthful", False, f"{', '.join(map(repr, lost))}: {wrong}"), blank, ()
+        return None, Check("truth.rows", False, {"columns": lost}), blank, ()
     fewest, general, levels = rows, None, possible[0]
     for node in possible:
         candidate = source.recode(_generalization(node, policy, hierarchies, source, extra))
@@ -94,14 +92,11 @@ def _general_like(
     if fewest == 0 and blank and others:
         fewest = released.difference(general, others)
     if blank and count_blank_rows(general, policy):
-        detail = "rows whose quasi cells are all missing cannot be told from suppressed rows that were left blank"
-        return None, Check("truthful", False, detail), blank, levels
+        return None, Check("truth.rows", False, {"blank": blank}), blank, levels
     if fewest:
-        detail = f"{fewest:,} released rows generalize no row of the original, one to one"
-        return None, Check("truthful", False, detail), blank, levels
-    but = f", but for what is perturbed: {', '.join(policy.perturbed)}" if policy.perturbed else ""
-    detail = f"each of {rows:,} rows generalizes a row of its own of the original{but}"
-    return general, Check("truthful", True, detail), blank, levels
+        return None, Check("truth.rows", False, {"rows": fewest}), blank, levels
+    numbers = {"rows": rows, "cell_by_cell": False, "perturbed": list(policy.perturbed)}
+    return general, Check("truth.rows", True, numbers), blank, levels
 
 
 def _checks_of_people(released: Rows, general: Rows, policy: Policy) -> list[Check]:
@@ -144,7 +139,7 @@ def _level_checks(policy: Policy, hint: Mapping[str, int] | None, node: Node) ->
     """
     if hint is None or all(hint.get(name) == level for name, level in zip(policy.quasi, node, strict=True)):
         return []
-    return [Check("levels", False, "the release states levels that its labels do not have")]
+    return [Check("truth.levels", False)]
 
 
 def _generalization(

@@ -11,7 +11,6 @@ from indistinct.policy import Policy
 from indistinct.privacy.model import least_rows
 from indistinct.proof.checks import Check, claim_checks, count_blank_rows, limit_checks
 from indistinct.proof.truth.row_fits import people_behind_groups, rows_without_original
-from indistinct.showing.words import counted
 
 
 def prove_cell_by_cell(released: Rows, source: Rows, policy: Policy, claimed: int | None) -> list[Check]:
@@ -23,10 +22,10 @@ def prove_cell_by_cell(released: Rows, source: Rows, policy: Policy, claimed: in
     rows = released.count()
     false_rows = rows_without_original(released, source, policy, hierarchies)
     if false_rows:
-        return [Check("truthful", False, f"{false_rows:,} released rows generalize no row of the original, one to one")]
+        return [Check("truth.rows", False, {"rows": false_rows})]
     suppressed = eligible - rows + count_blank_rows(released, policy)
     return [
-        Check("truthful", True, f"each of {rows:,} rows generalizes a row of its own of the original, cell by cell"),
+        Check("truth.rows", True, {"rows": rows, "cell_by_cell": True, "perturbed": []}),
         *claim_checks(claimed, suppressed),
         *limit_checks(policy, suppressed, eligible),
         _suppression_bound(policy, suppressed, eligible),
@@ -40,12 +39,9 @@ def _suppression_bound(policy: Policy, suppressed: int, eligible: int) -> Check:
     That fewer had to go is not proved: which groups there could have been is what the search decides, so a row more
     that was taken out, and stated, leaves a release that is as true as before.
     """
-    if policy.max_suppression is None:
-        bound = "the policy sets no limit"
-    else:
-        bound = f"the policy allows {policy.allowed_suppression(eligible):,}"
-    detail = f"not proved cell by cell: {suppressed:,} of {counted(eligible, 'row')} missing, and {bound}"
-    return Check("least suppression", True, detail)
+    allowed = None if policy.max_suppression is None else policy.allowed_suppression(eligible)
+    numbers = {"how": "not proved", "suppressed": suppressed, "eligible": eligible, "allowed": allowed}
+    return Check("suppression.least", True, numbers)
 
 
 def _people_checks(
@@ -55,10 +51,8 @@ def _people_checks(
     least = max((least_rows(model) for model in policy.models_of_groups), default=1)
     people = people_behind_groups(released, source, policy, hierarchies)
     few = int((people < least).sum())
-    found = f"each of {len(people):,} groups fits the rows of at least {people.min():,} people"
-    short = f"{few:,} of {len(people):,} groups fit the rows of fewer than {least:,} people"
-    checks = [Check("people", few == 0, short if few else found)]
+    numbers = {"failing": few, "least": least} if few else {"smallest": int(people.min())}
+    checks = [Check("people.groups", few == 0, {"groups": len(people), **numbers})]
     if policy.links_rows:
-        detail = "not compared: cell by cell nothing tells which rows of the original a pseudonym has"
-        checks.append(Check("linked rows", True, detail))
+        checks.append(Check("truth.linked_rows", True, {"why": "cell by cell"}))
     return checks

@@ -22,10 +22,8 @@ Bag = Counter[int]
 """How often each combination of sensitive values occurs, by its number."""
 
 
-def untruths(quasi: Rows, sensitive: Rows, source: Rows, policy: Policy) -> tuple[list[str], int]:
-    """Return what cannot be true about two released tables, in words, and the number of eligible rows of the
-    original.
-    """
+def untruths(quasi: Rows, sensitive: Rows, source: Rows, policy: Policy) -> tuple[dict[str, int], int]:
+    """Return how many rows of each table and how many classes cannot be true, and the eligible rows of the original."""
     known, hidden = policy.with_role("quasi", "other"), policy.with_role("sensitive")
     where = [condition.as_triple() for condition in policy.eligible]
     original = _Distinct.of(source, [*known, *hidden], where)
@@ -38,14 +36,11 @@ def untruths(quasi: Rows, sensitive: Rows, source: Rows, policy: Policy) -> tupl
     truth = _Pairs(tuples[0], values[0], original.rows)
     members = _Pairs(classes[0], tuples[1], ours.rows)
     shown = _Pairs(classes[1], values[1], theirs.rows)
-    reasons = [
-        (_surplus(members.second, ours.rows, truth.first, original.rows), "rows of the quasi table"),
-        (_surplus(shown.second, theirs.rows, truth.second, original.rows), "rows of the sensitive table"),
-    ]
-    found = [f"{number:,} {words} are not in the original" for number, words in reasons if number]
-    wrong = int(_wrong_classes(truth, members, shown).sum())
-    if wrong:
-        found.append(f"{wrong:,} classes have sensitive values that cannot be those of their quasi-identifiers")
+    found = {
+        "quasi": _surplus(members.second, ours.rows, truth.first, original.rows),
+        "sensitive": _surplus(shown.second, theirs.rows, truth.second, original.rows),
+        "classes": int(_wrong_classes(truth, members, shown).sum()),
+    }
     return found, int(original.rows.sum())
 
 

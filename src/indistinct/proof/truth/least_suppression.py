@@ -13,10 +13,8 @@ from indistinct.linkage import people_that_fit
 from indistinct.policy import Person, Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel, least_rows
 from indistinct.proof.checks import Check
-from indistinct.proof.linked_rows import people_who_stay
-from indistinct.proof.people_recount import groups_in_people
+from indistinct.proof.people_recount import groups_in_people, people_who_stay
 from indistinct.proof.truth.tuples import Tuples
-from indistinct.showing.words import counted
 
 
 def least_suppression_check(general: Rows, policy: Policy, suppressed: int) -> Check:
@@ -25,23 +23,21 @@ def least_suppression_check(general: Rows, policy: Policy, suppressed: int) -> C
     if policy.suppresses_single_rows:
         unlinked = replace(policy, person=Person(policy.person_columns))
         fewest = int(tuples.counts[~greatest_safe_set(tuples, tuples.counts, unlinked)].sum())
-        detail = f"{counted(suppressed, 'row')} suppressed; at least {fewest:,} must be here"
-        return Check("least suppression", suppressed >= fewest, detail)
+        return _check(suppressed >= fewest, suppressed, fewest, "at least")
     is_kept = people_who_stay(tuples, policy) if policy.links_rows else greatest_safe_set(tuples, tuples.counts, policy)
     required = int(tuples.counts[~is_kept].sum())
-    name = "least suppression"
     if suppressed == required:
-        return Check(name, True, f"{counted(suppressed, 'row')} suppressed, as many as must be at this generalization")
+        return _check(True, suppressed, required, "exact")
     if suppressed > required and any(model.asks_population for model in policy.privacy):
         # the search counts only people who surely fit, and so may suppress more
-        return Check(name, True, f"{counted(suppressed, 'row')} suppressed; at least {required:,} must be here")
+        return _check(True, suppressed, required, "at least")
     if not policy.links_rows and suppressed in _totals_with_complement(tuples, is_kept, policy):
-        return Check(
-            name, True, f"{counted(required, 'row')} must be suppressed, and the smallest group to hide them among"
-        )
-    return Check(
-        name, False, f"{counted(suppressed, 'row')} suppressed, but {required:,} must be at this generalization"
-    )
+        return _check(True, suppressed, required, "with the smallest group")
+    return _check(False, suppressed, required, "exact")
+
+
+def _check(passed: bool, suppressed: int, required: int, how: str) -> Check:
+    return Check("suppression.least", passed, {"how": how, "suppressed": suppressed, "required": required})
 
 
 def _totals_with_complement(tuples: Tuples, is_kept: BoolArray, policy: Policy) -> set[int]:

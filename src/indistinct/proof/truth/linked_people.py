@@ -20,18 +20,15 @@ def linked_people_checks(mine: PersonTrees, theirs: PersonTrees, numbers: Number
 
     shifts = [shift for part in mine.tied.parts.values() for shift in part.policy.shifted.values()]
     false = _surplus(mine.profiles(columns, numbers), theirs.profiles(columns, numbers))
-    found = "the rows of each pseudonym are all rows of a person of her own"
-    checks = [Check("linked rows", not false, f"{false:,} pseudonyms stand for no person's rows" if false else found)]
+    checks = [Check("truth.linked_rows", not false, {"wrong": false, "unit": "pseudonym"} if false else {})]
     if not shifts or false:
         return checks
     ours, others = (trees.profiles(columns, numbers, with_dates=True) for trees in (mine, theirs))
-    torn = _surplus(ours, others)
-    detail = f"the dates of {torn:,} pseudonyms have other distances than any such person's"
+    torn, how, days = _surplus(ours, others), "distances", shifts[0].days
     if not torn:
-        torn = _moved_too_far(mine, theirs, (ours, others), shifts[0].days)
-        detail = f"the dates of {torn:,} pseudonyms have moved by more than {shifts[0].days} days"
-    kept = f"all dates of a person have moved by one number of days, {shifts[0].days} at most"
-    return [*checks, Check("distances of dates", not torn, detail if torn else kept)]
+        torn, how = _moved_too_far(mine, theirs, (ours, others), days), "too far"
+    found = {"days": days} | ({"pseudonyms": torn, "how": how} if torn else {})
+    return [*checks, Check("truth.dates", not torn, found)]
 
 
 def _surplus(mine: IntArray, theirs: IntArray) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from indistinct.counting import FrequencyList
 from indistinct.engine import Rows
 from indistinct.hierarchy import CompiledHierarchy, label_text
+from indistinct.release.manifest import Facts
 from indistinct.report.subject import Subject
 
 MOST_BARS = 12
@@ -41,8 +42,8 @@ def _quasi(subject: Subject, name: str, after: LabelCounts) -> dict[str, Any]:
         "role": "quasi",
         "kind": hierarchy.kind,
         "level": level if subject.form.generalizes else 0,
-        "mean_level": said.get("mean_levels", {}).get(name),
-        "height": said["heights"][name],
+        "mean_level": (said.mean_levels or {}).get(name),
+        "height": said.heights[name],
         "levels": _level_names(hierarchy.describe()["levels"], said, name),
         "before": None,
     }
@@ -200,10 +201,10 @@ def _levels(compiled: CompiledHierarchy, values: LabelCounts) -> list[dict[str, 
     ]
 
 
-def _level_names(names: Sequence[str], said: Mapping[str, Any], column: str) -> list[dict[str, Any]]:
+def _level_names(names: Sequence[str], said: Facts, column: str) -> list[dict[str, Any]]:
     """Describe each level by its name alone; what is not named is numbered."""
-    height = said["heights"][column]
+    height = said.heights[column]
     named = list(names) if len(names) == height + 1 else ["value", *(f"level {n}" for n in range(1, height + 1))]
-    if said.get("node") and column in said.get("level_names", {}):
-        named[said["node"][column]] = said["level_names"][column]
+    if said.node is not None and said.level_names is not None:
+        named[said.node[column]] = said.level_names[column]
     return [{"level": level, "name": name} for level, name in enumerate(named)]

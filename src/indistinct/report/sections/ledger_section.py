@@ -39,9 +39,9 @@ def ledger_entries(subject: Subject, ledger: HasStore | str | Path | None) -> di
 
 def _is_entry_of(entry: Entry, subject: Subject) -> bool:
     """Return whether an entry is about this release: by its number, or by the digests of its tables."""
-    if subject.released_tables.manifest is None:
+    if subject.manifest is None:
         return subject.entry == entry.number
-    return bool(subject.said.get("files")) and entry.manifest.get("files") == subject.said["files"]
+    return entry.said.files == subject.manifest.files
 
 
 def _facts_of_entry(entry: Entry) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _facts_of_entry(entry: Entry) -> dict[str, Any]:
         "source": entry.source,
         "recipient": entry.recipient,
         "purpose": entry.purpose,
-        "rows": entry.manifest.get("released"),
+        "rows": entry.said.released,
         "again": entry.details.get("again"),
         "review": entry.review,
     }

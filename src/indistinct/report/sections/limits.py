@@ -47,11 +47,9 @@ SEVERAL_ROWS = (
 def limits(subject: Subject) -> list[dict[str, str]]:
     """Return what is not protected, what concerns this policy first."""
     policy = subject.policy
-    found = (
-        [("Who is in the tables", subject.said.get("not_protected", NOT_PROTECTED))]
-        if not subject.form.generalizes
-        else []
-    )
+    found = []
+    if not subject.form.generalizes:
+        found.append(("Who is in the tables", subject.said.not_protected or NOT_PROTECTED))
     found += _of_columns(policy)
     named = policy.quasi_identifiers or {}
     if len(named) > 1 or ALL_QUASI not in named:
@@ -61,7 +59,7 @@ def limits(subject: Subject) -> list[dict[str, str]]:
                 "Each quasi-identifier is protected by itself, not all of their columns taken together.",
             )
         )
-    always = [BLIND_CHOICE if one == CHOICE and subject.said.get("search", {}).get("blind") else one for one in ALWAYS]
+    always = [BLIND_CHOICE if one == CHOICE and subject.said.search.blind else one for one in ALWAYS]
     always = (
         [one for one in always if one not in NOT_WHERE_DRAWN and one != BLIND_CHOICE] if policy.is_drawn else always
     )

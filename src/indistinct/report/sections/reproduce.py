@@ -23,20 +23,20 @@ LIBRARIES = ("duckdb", "numpy", "numba", "pyarrow")
 def reproduce(subject: Subject, ledger: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return versions, digests and commands; an internal edition also has the policy, whose hierarchies list values."""
     is_public = subject.edition == "public"
-    said = subject.said
+    said, manifest = subject.said, subject.manifest
     return {
-        "made_by": said.get("made_by", f"indistinct {indistinct.__version__}"),
-        "made_at": said.get("made_at"),
-        "algorithm": said["algorithm"],
-        "options": dict(said.get("options", {})),
-        "search": dict(said.get("search", {})),
-        "limits": dict(said.get("limits", {})),
-        "is_proven": said.get("is_proven"),
-        "bound": dict(said.get("bound") or {}),
-        "gap": said.get("gap"),
-        "is_cut_short": said.get("is_cut_short", False),
-        "policy_sha256": said["policy_sha256"],
-        "files": dict(said.get("files", {})),
+        "made_by": f"indistinct {indistinct.__version__}" if manifest is None else manifest.made_by,
+        "made_at": None if manifest is None else manifest.made_at,
+        "algorithm": said.algorithm,
+        "options": dict(said.options),
+        "search": said.search.to_dict(),
+        "limits": {} if said.limits is None else said.limits.to_dict(),
+        "is_proven": said.is_proven,
+        "bound": dict(said.bound or {}),
+        "gap": said.gap,
+        "is_cut_short": bool(said.is_cut_short),
+        "policy_sha256": said.policy_sha256,
+        "files": {} if manifest is None else dict(manifest.files),
         "libraries": {} if is_public else {"Python": platform.python_version(), **{n: version(n) for n in LIBRARIES}},
         "commands": _commands(subject, ledger),
         "policy": None if is_public else _policy_file(subject.policy),
@@ -70,9 +70,9 @@ def _commands(subject: Subject, ledger: Mapping[str, Any] | None) -> list[dict[s
 
 def _said_of_algorithm(subject: Subject) -> tuple[list[str], str]:
     """Return the options of the command that name the algorithm as it ran, or the lines of a policy where none can."""
-    name, policy = subject.said["algorithm"], subject.policy
+    name, policy = subject.said.algorithm, subject.policy
     own = options_said(declare(policy.algorithm, **policy.options)) if name == policy.algorithm else {}
-    ran = dict(subject.said.get("options", own))
+    ran = dict(subject.said.options)
     named = [] if name == policy.algorithm else ["--algorithm", name]
     said = dict.fromkeys(("measure", "random_raise"))
     if {**ran, **said} != {**own, **said}:
@@ -87,10 +87,11 @@ def _said_of_algorithm(subject: Subject) -> tuple[list[str], str]:
 
 def _said_of_run(subject: Subject) -> list[str]:
     """Return the options of the command that set limits to the run, or lifted one."""
-    limits = subject.said.get("limits", {})
+    limits = {} if subject.said.limits is None else subject.said.limits.to_dict()
     said = [text for name, limit in limits.items() for text in (f"--{name.replace('_', '-')}", str(limit))]
     said += ["--engine", "spark"] if subject.released.kind == "spark" else []
-    return said + (["--allow-unsafe"] if subject.said.get("unsafe") else [])
+    is_unsafe = subject.manifest is not None and bool(subject.manifest.unsafe)
+    return said + (["--allow-unsafe"] if is_unsafe else [])
 
 
 def _said_of_ledger(ledger: Mapping[str, Any] | None) -> list[str]:

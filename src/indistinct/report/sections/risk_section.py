@@ -119,10 +119,10 @@ def _people_after(subject: Subject, columns: Columns) -> dict[str, Any] | None:
         with subject.released.with_profiles(columns, (PSEUDONYM,), PROFILE) as profiled:
             found = figures(profiled.sizes_by((PROFILE,), (PSEUDONYM,)))
         return None if found is None else {name: found[name] for name in ("smallest", "highest", "alone")}
-    said = subject.said.get("people")
+    said = subject.said.people
     if said is None or set(columns) != set(subject.policy.quasi):
         return None
-    smallest = said["smallest_group"]
+    smallest = said.smallest_group
     return {"smallest": smallest, "highest": 1 / max(1, smallest), "alone": 0 if smallest > 1 else None}
 
 

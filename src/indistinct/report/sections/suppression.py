@@ -19,15 +19,15 @@ MOST_LABELS = 8
 def suppression(subject: Subject) -> dict[str, Any]:
     """Return what was left out; for a full-domain release also why, if the private table is at hand."""
     said = subject.said
-    rows = int(said["suppressed"])
+    rows = said.suppressed
     described: dict[str, Any] = {
         "rows": rows,
-        "eligible": said["eligible"],
-        "share": rows / max(1, said["eligible"]),
-        "allowed": subject.policy.allowed_suppression(said["eligible"]),
+        "eligible": said.eligible,
+        "share": rows / max(1, said.eligible),
+        "allowed": subject.policy.allowed_suppression(said.eligible),
         "limit": subject.policy.max_suppression,
-        "people": said.get("people"),
-        "drawn": said.get("drawn"),
+        "people": None if said.people is None else said.people.to_dict(),
+        "drawn": None if said.drawn is None else said.drawn.to_dict(),
     }
     if subject.policy.is_drawn:
         return described | {"left_out": "which rows were left out, and how many, was drawn at random and is a secret"}

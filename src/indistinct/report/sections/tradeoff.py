@@ -38,8 +38,8 @@ def tradeoff(subject: Subject, watch: Watch) -> dict[str, Any]:
         ],
         "chosen": {
             "k": subject.k,
-            "suppressed": subject.said["suppressed"],
-            "value": subject.said["measures"][measure],
+            "suppressed": subject.said.suppressed,
+            "value": subject.said.measures[measure],
             "is_local": subject.node is None,
         },
     }
@@ -66,7 +66,7 @@ def _why_not(subject: Subject) -> str | None:
 def _measure(subject: Subject) -> str:
     """Return the measure that the policy's search minimizes, if it names one and the release states it."""
     asked = exact_measure_of(subject.policy) or USUAL_MEASURE
-    return asked if asked in subject.said["measures"] else USUAL_MEASURE
+    return asked if asked in subject.said.measures else USUAL_MEASURE
 
 
 def _limits(policy: Policy) -> list[float | int]:

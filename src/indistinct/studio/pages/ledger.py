@@ -176,8 +176,8 @@ class EntriesCard:
                 entry.recipient,
                 entry.purpose,
                 entry.review or "",
-                f"{entry.manifest['released']:,}",
-                f"{entry.manifest['smallest_group']:,}",
+                f"{entry.said.released or 0:,}",
+                f"{entry.said.smallest_group or 0:,}",
             ]
             for entry in found
         ]

@@ -9,6 +9,7 @@ from nicegui import ui
 
 from indistinct.policy import suppression_in_rows
 from indistinct.registry import MEASURES
+from indistinct.release.manifest import Facts
 from indistinct.search import Solution
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -85,10 +86,10 @@ def _summary(work: Work) -> None:
         )
         controls.figures(
             {
-                "rows released": f"{facts['released']:,}",
-                "rows left out": f"{facts['suppressed']:,}",
-                release.form.nouns: f"{facts['groups']:,}",
-                "smallest group": f"{facts['smallest_group']:,}",
+                "rows released": f"{facts.released:,}",
+                "rows left out": f"{facts.suppressed:,}",
+                release.form.nouns: f"{facts.groups:,}",
+                "smallest group": f"{facts.smallest_group:,}",
                 **_people(facts),
                 "precision": f"{release.measures['precision']:.3f}",
             }
@@ -112,32 +113,29 @@ def _summary(work: Work) -> None:
                 )
 
 
-def _people(facts: Mapping[str, Any]) -> dict[str, str]:
+def _people(facts: Facts) -> dict[str, str]:
     """Return what the release says of its people, where those have several rows."""
-    people = facts.get("people")
+    people = facts.people
     if people is None:
         return {}
-    linked = (
-        {"people with one profile, at least": f"{people['smallest_profile']:,}"} if "smallest_profile" in people else {}
-    )
+    profile = people.smallest_profile
+    linked = {} if profile is None else {"people with one profile, at least": f"{profile:,}"}
     return linked | {
-        "people released": f"{people['released']:,}",
-        "people who lost rows": f"{people['lost_rows']:,}",
-        "people in the smallest group": f"{people['smallest_group']:,}",
+        "people released": f"{people.released:,}",
+        "people who lost rows": f"{people.lost_rows:,}",
+        "people in the smallest group": f"{people.smallest_group:,}",
     }
 
 
-def _levels(facts: Mapping[str, Any]) -> None:
-    heights = facts["heights"]
-    if "not_protected" in facts:
-        controls.notice("note", str(facts["not_protected"]))
-    elif facts["node"] is None:
-        rows = [[name, f"{level:.2f} of {heights[name]}"] for name, level in facts["mean_levels"].items()]
+def _levels(facts: Facts) -> None:
+    heights, names = facts.heights, facts.level_names or {}
+    if facts.not_protected is not None:
+        controls.notice("note", facts.not_protected)
+    elif facts.node is None:
+        rows = [[name, f"{level:.2f} of {heights[name]}"] for name, level in facts.levels.items()]
         controls.table(["column", "average level"], rows, caption="Average level of each column", numbers=[1])
     else:
-        rows = [
-            [name, f"{level} of {heights[name]}", facts["level_names"][name]] for name, level in facts["node"].items()
-        ]
+        rows = [[name, f"{level} of {heights[name]}", names[name]] for name, level in facts.node.items()]
         controls.table(["column", "level", "which is"], rows, caption="Level of each column")
 
 
