@@ -33,7 +33,8 @@ from indistinct.cli import app
 from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import ClassPlan, LocalPlan, Plan, open_table
 from indistinct.engine.plans import OPERATORS
-from indistinct.engine.spark import SparkRows, session, source
+from indistinct.engine.spark import SparkRows, session
+from indistinct.engine.sql import keyed
 from indistinct.engine.sql.conditions import eligible
 from indistinct.errors import MissingExtraError, OutputError, TableError
 from indistinct.examples import save_examples
@@ -183,7 +184,7 @@ LARGER_TABLES = st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=8, max_size=60
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Counting and recoding with the tuples on the driver, and without them."""
     if request.param == "many tuples":
-        monkeypatch.setattr(source, "FEW_TUPLES", 0)
+        monkeypatch.setattr(keyed, "FEW_TUPLES", 0)
     return str(request.param)
 
 
@@ -223,7 +224,7 @@ def test_too_many_tuples_are_generalized_before_they_are_counted(spark: Any, mon
     table, policy = bottom_table_of(300, 2), bottom_policy_of(ix.AlphaK(0.7, 3))
     with ix.anonymize(table, policy, max_tuples=60) as expected:
         facts = expected.facts
-    monkeypatch.setattr(source, "FEW_TUPLES", 0)
+    monkeypatch.setattr(keyed, "FEW_TUPLES", 0)
     frame = frame_of(spark, table)
     with ix.anonymize(frame, policy, max_tuples=60) as release:
         assert release.facts == facts
@@ -235,7 +236,7 @@ def test_too_many_tuples_are_generalized_before_they_are_counted(spark: Any, mon
 def test_local_algorithms_work_in_fragments(spark: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More tuples than the driver takes: executors recode them part by part, and the whole is proved."""
     table, policy = bottom_table_of(600, 2), bottom_policy_of(ix.AlphaK(0.7, 3))
-    monkeypatch.setattr(source, "FEW_TUPLES", 0)
+    monkeypatch.setattr(keyed, "FEW_TUPLES", 0)
     monkeypatch.setattr(fragments, "ROWS_PER_K", 20)
     with ix.anonymize(frame_of(spark, table), policy, algorithm=ALGORITHMS_TO_CHECK[name], max_tuples=150) as release:
         facts = release.facts
@@ -268,7 +269,7 @@ def test_a_worker_that_is_killed_while_it_recodes_a_fragment_changes_nothing(
             return ix.Mondrian().run(task, watch)
 
     table, policy = bottom_table_of(600, 3), bottom_policy_of()
-    monkeypatch.setattr(source, "FEW_TUPLES", 0)
+    monkeypatch.setattr(keyed, "FEW_TUPLES", 0)
     monkeypatch.setattr(fragments, "ROWS_PER_K", 20)
     with ix.anonymize(frame_of(spark, table), policy, algorithm=Fatal(), max_tuples=150) as release:
         assert Path(fired).exists()

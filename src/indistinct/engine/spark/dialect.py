@@ -6,7 +6,7 @@ decimals in Java's way; their keys become the common text on the driver, where t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -19,6 +19,8 @@ PLAIN = ("boolean", "tinyint", "smallint", "int", "bigint", "date", "timestamp_n
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 TEXT = ("string", "char", "varchar")
 FLOATING = ("float", "double")
+ESTIMATE = 0.02
+"""The relative error of estimated numbers of tuples."""
 
 # Spark reads more texts as numbers and dates than DuckDB does: 1d, 2020 and 2020-01 among them.
 NUMBER = r"(?i)\s*[+-]?(([0-9]+(_[0-9]+)*)([.]([0-9]+(_[0-9]+)*)?)?|[.][0-9]+(_[0-9]+)*)(e[+-]?[0-9]+)?\s*"
@@ -30,6 +32,7 @@ TIME = r"([ T][0-9]{1,2}:[0-9]{1,2}(:[0-9]{1,2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[
 class SparkDialect(Dialect):
     """SQL of Spark; texts are written so that it does not matter what the session's parser takes for an escape."""
 
+    text_type = "STRING"
     timestamp = "TIMESTAMP_NTZ"
 
     def text(self, value: str) -> str:
@@ -48,6 +51,9 @@ class SparkDialect(Dialect):
 
     def joined_in_order(self, text: str) -> str:
         return f"array_join(array_sort(collect_list({text})), '')"
+
+    def distinct_estimate(self, cells: Sequence[str]) -> str:
+        return f"approx_count_distinct(xxhash64({', '.join(cells)}), {ESTIMATE})"
 
 
 SPARK = SparkDialect()

@@ -16,6 +16,7 @@ from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar
 
+from indistinct.engine.rows import Rows
 from indistinct.errors import IndistinctError, TableError
 
 LONGEST_DEATH = 1.0
@@ -74,15 +75,16 @@ def spark_errors(table: str) -> Iterator[None]:
 
 
 def telling_errors(kind: type[Verbs]) -> type[Verbs]:
-    """Have all verbs of a class, also inherited ones, raise Spark's errors as ours, whichever line meets one first."""
+    """Have all verbs of a class raise Spark's errors as ours, whichever of their lines meets one first.
+
+    Those that it inherits from ``engine.sql`` are among them. What ``engine.rows`` has asks Spark by other verbs alone.
+    """
     for name in dir(kind):
         member = inspect.getattr_static(kind, name)
-        if name.startswith("_"):
+        verb = member.fget if isinstance(member, property) else member
+        if name.startswith("_") or not isinstance(verb, FunctionType) or verb.__module__ == Rows.__module__:
             continue
-        if isinstance(member, FunctionType):
-            setattr(kind, name, _telling(member))
-        elif isinstance(member, property) and member.fget is not None:
-            setattr(kind, name, property(_telling(member.fget)))
+        setattr(kind, name, property(_telling(verb)) if isinstance(member, property) else _telling(verb))
     return kind
 
 

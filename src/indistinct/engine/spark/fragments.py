@@ -10,24 +10,25 @@ import pyarrow as pa
 
 from indistinct.engine.arrays import NOWHERE, integers
 from indistinct.engine.plans import FragmentPlan
-from indistinct.engine.spark.dialect import SPARK
-from indistinct.engine.spark.recoding import MARKER, ROW, secret
-from indistinct.engine.spark.source import Encoding, SparkSource
+from indistinct.engine.spark.source import SparkSource
+from indistinct.engine.sql.keyed import KeyedTuples
+from indistinct.engine.sql.recoding import keyed_rows, row_digest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+MARKER, ROW = 0, 1
 PER_LABEL = {"s": "string", "v": "int", "w": "bigint", "u": "bigint"}
 """What the pieces say of each label: its text, its level, the values under it, and the rows under it."""
 
 
-def pieces_of_fragments(source: SparkSource, encoding: Encoding, plan: FragmentPlan) -> DataFrame:
+def pieces_of_fragments(source: SparkSource, encoding: KeyedTuples, plan: FragmentPlan) -> DataFrame:
     """Return the pieces that the plan's work makes of each fragment: codes c0, c1, …, rows n, a group and its labels.
 
     The work gets the tuples of a fragment by their codes, in any order, and must depend on nothing else: Spark does it
     again wherever its result is lost.
     """
-    tuples = encoding.tuples
+    tuples = source.select(f"SELECT * FROM {encoding.relation} AS tuples")
     for position, column in enumerate(encoding.columns):
         keys = encoding.keys[position]
         data = {f"k{position}": keys, f"c{position}": integers(np.arange(len(keys), dtype=np.int32))}
@@ -53,13 +54,13 @@ def groups_of_pieces(source: SparkSource, pieces: DataFrame, plan: FragmentPlan)
     return source.collect(released.groupBy(*labels).agg({"n": "sum"}).toDF(*labels, "n"))
 
 
-def rows_of_pieces(source: SparkSource, encoding: Encoding, pieces: DataFrame, plan: FragmentPlan) -> DataFrame:
+def rows_of_pieces(source: SparkSource, encoding: KeyedTuples, pieces: DataFrame, plan: FragmentPlan) -> DataFrame:
     """Return released cells r0, r1, … in no order; rows of a divided tuple are drawn as in any local recoding."""
     own = [column for column in plan.columns if column not in plan.labelled]
     codes = [f"c{position}" for position in range(len(encoding.columns))]
     cells = [f"o{position}" for position in range(len(own))]
     texts = [f"s{number}" for number in range(len(plan.labelled))]
-    rows = source.keyed_rows(encoding, own)
+    rows = source.select(keyed_rows(source, encoding, own))
     for position, keys in enumerate(encoding.keys):
         data = {f"k{position}": keys, f"c{position}": integers(np.arange(len(keys), dtype=np.int32))}
         rows = rows.join(source.send(pa.table(data)), f"k{position}")
@@ -74,7 +75,7 @@ def rows_of_pieces(source: SparkSource, encoding: Encoding, pieces: DataFrame, p
     )
     whole = rows.join(placed.where("several = 1"), codes).select("goal", *texts, *cells)
     divided = rows.join(placed.where("several > 1 AND place = 0").select(*codes), codes)
-    order = ", ".join([f"sha2(to_json(struct({', '.join([SPARK.text(secret()), *codes, *cells])})), 256)", *cells])
+    order = ", ".join([row_digest(source.dialect, [*codes, *cells]), *cells])
     ranked = divided.selectExpr("*", f"row_number() OVER ({by_tuple} ORDER BY {order}) - 1 AS place", f"{ROW} AS what")
     starts = placed.where("several > 1").selectExpr(*codes, "place", "goal", *texts, f"{MARKER} AS what")
     last = f"IGNORE NULLS OVER ({by_tuple} ORDER BY place, what ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"

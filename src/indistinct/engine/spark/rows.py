@@ -7,6 +7,7 @@ once on the driver, and what is done to a row follows from that draw and from th
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,8 @@ from indistinct.engine.spark.encoded import SparkEncoded
 from indistinct.engine.spark.failures import let_go, spark_errors, telling_errors
 from indistinct.engine.spark.session import spark_path
 from indistinct.engine.spark.source import SparkSource, plain_strings, strings
-from indistinct.engine.sql.rows import SqlRows, surplus
+from indistinct.engine.sql.keyed import KeyedRows
+from indistinct.engine.sql.rows import surplus
 from indistinct.errors import OutputError, TableError
 
 if TYPE_CHECKING:
@@ -31,10 +33,12 @@ if TYPE_CHECKING:
 MOST_TUPLES = 20_000_000
 """So many tuples come to the driver if nothing else is said."""
 ROWS_PER_BATCH = 10_000
+ROWS_PER_PART = 250_000
+"""Released rows stand in parts of about so many, each of which becomes a file."""
 
 
 @telling_errors
-class SparkRows(SqlRows):
+class SparkRows(KeyedRows):
     """A DataFrame of Spark, classic or Connect. Its rows stay in Spark; dictionaries and counts come to the driver.
 
     Inside, columns are called x0, x1, … so that no name needs quoting.
@@ -72,9 +76,25 @@ class SparkRows(SqlRows):
         derived._kept, self._kept = self._kept, None
         self.close()
 
-    def derive(self, kept: DataFrame) -> SparkRows:
-        """Return a frame that was computed and stored for it as rows."""
-        return SparkRows(kept, self.name, is_kept=True)
+    def release(self, query: str, columns: Sequence[str], rows: int) -> SparkRows:
+        return self.release_frame(self.source.select(query), columns, rows)
+
+    def release_frame(self, frame: DataFrame, columns: Sequence[str], rows: int) -> SparkRows:
+        """Return released rows in random order, computed and kept; raise if they are not those that were counted.
+
+        The order is that of a hash of the whole row under a secret, so it is random, but stays the same when Spark
+        computes it again; and it says nothing of the order of the source, since it follows from what is released.
+        """
+        cells = list(frame.columns)
+        secret = self.source.dialect.text(secrets.token_hex(32))
+        hashed = frame.selectExpr("*", f"xxhash64({', '.join([secret, *cells])}) AS place")
+        parts = -(-max(1, rows) // ROWS_PER_PART)
+        ordered = hashed.repartition(parts, "place").sortWithinPartitions("place", *cells).drop("place")
+        released = SparkRows(self.source.keep(ordered.toDF(*columns)), self.name, is_kept=True)
+        if released.count() != rows:
+            released.close()
+            self.source.refuse_changed(True)
+        return released
 
     def to_native(self) -> object:
         return self.source.given

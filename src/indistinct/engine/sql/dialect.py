@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import datetime
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 
 class Dialect(ABC):
     """What differs from engine to engine; what is not abstract here is standard SQL, or what most engines say."""
 
+    text_type: ClassVar[str] = "VARCHAR"
+    """The type of texts."""
     double: ClassVar[str] = "DOUBLE"
     """The type of floating numbers of 64 bits."""
     timestamp: ClassVar[str] = "TIMESTAMP"
@@ -55,3 +58,7 @@ class Dialect(ABC):
     def joined_in_order(self, text: str) -> str:
         """Return the SQL of all texts of a group one after the other, in their order."""
         return f"string_agg({text}, '' ORDER BY {text})"
+
+    def distinct_estimate(self, cells: Sequence[str]) -> str:
+        """Return the SQL of the number of different tuples of some cells; where it can be had sooner, an estimate."""
+        return f"count(DISTINCT ({', '.join(cells)}))"
