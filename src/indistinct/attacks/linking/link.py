@@ -4,7 +4,8 @@ Somebody who has both tables joins them on the columns that they share. A label 
 so this is no join of equal cells: each released row fits some people, and each of the people fits some rows. Who fits
 one row that fits nobody else is found.
 
-Source: Samarati 2001, section 1 and Figure 1; Sweeney 2002, section 1.
+Source: Samarati 2001, section 1 and Figure 1; Sweeney, k-anonymity: a model for protecting
+privacy, 2002, section 1, Example 1.
 """
 
 from __future__ import annotations

@@ -121,6 +121,8 @@ class Search:
     def minimal(self) -> list[Node]:
         """Every node that passes while no node below it does: the k-minimal generalizations, lowest first.
 
+        Section 6 lists them by Find_vector on vectors in place of heights; here intervals are halved.
+
         Source: Samarati 2001, Definition 4.3 (with the strict order that Definition 3.3 means).
         """
         if self.is_monotone:

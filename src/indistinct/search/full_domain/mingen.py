@@ -21,7 +21,11 @@ class MinGen(MinGenOptions, Algorithm):
     At attribute level whole columns climb, and suppression means a column at its suppressed top: no row is left out,
     whatever the policy allows, so it can score below Datafly. ``MinGenCell`` does the same cell by cell.
 
-    Source: Sweeney 2002, Figure 5 and section 3.
+    Step 1 of Figure 5 (the table itself, if it is k-anonymous) is the lattice's lowest node. Of steps 2.1 to 2.3 (all
+    generalizations, those that protect, those of greatest precision) the search returns the last without listing the
+    first. Step 2.4, preferred(), is ``preference``.
+
+    Source: Sweeney 2002, Figure 5 and section 3.4.
     """
 
     __slots__ = ()

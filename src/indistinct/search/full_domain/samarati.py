@@ -24,7 +24,8 @@ class Samarati(SamaratiOptions, Algorithm):
 
     Vectors of one height are tried in order of their relative distance, so that of several lowest solutions the
     one with fewest relative steps is found. With a ``preference`` (section 6: a name of ``PREFERENCES`` or a function
-    of a Solution) all k-minimal generalizations are computed and the preferred one is taken.
+    of a Solution) all k-minimal generalizations are computed, by ``Search.minimal`` and not by the search that section
+    6 sketches, and the preferred one is taken.
 
     ``satisfies`` says how vectors are tested: ``"roll-up"`` counts groups, ``"matrix"`` reads the distance-vector
     matrix of section 5 and uses its bounds; both give the same answers, the matrix only for small tables.
@@ -71,6 +72,9 @@ def _lowest(search: Search, task: Task) -> Node:
 
 def find_vector(top: Node, heights: Node, satisfies: Callable[[Node], bool], watch: Watch, low: int = 0) -> Node:
     """Find_vector as in Figure 10: the first vector that passes at the lowest height where any does.
+
+    ``low``, ``high`` and ``solution`` are set by step 1. ``middle`` is *try* of step 2.1, the inner loop is steps 2.2 to
+    2.4 and what follows it 2.5.
 
     Above a vector that passes all pass, so there is one height from which on some vector passes. ``top``, which must
     pass, and ``low`` narrow the search when bounds are known; ``heights`` are those of the hierarchies.

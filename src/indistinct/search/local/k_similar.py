@@ -25,8 +25,8 @@ class KSimilar(KSimilarOptions, WithinBlocks):
     Every model is demanded of each group: those that fail one other than k-anonymity are merged. Rows are suppressed
     only where a column is never generalized and too few share their value.
 
-    Source: Sweeney 2001 says of it only that its results are optimal: minimally distorted and adequately protected.
-    This is a reconstruction from that claim.
+    Source: named in Sweeney, k-anonymity: a model for protecting privacy, 2002, section 3. Her thesis of 2001 says that
+    its results are optimal: minimally distorted and adequately protected. This is a reconstruction from that claim.
     """
 
     __slots__ = ()

@@ -18,12 +18,17 @@ class MuArgus(MuArgusOptions, Algorithm):
     identifying. A column that is not named is taken as most identifying, so that without any name all combinations
     of up to three columns are tested.
 
-    1. Every column starts at its level in ``recoded``, or at 0. With ``automatic``, each climbs until every value
-       alone has k rows (step 2 of Figure 11); else the holder does that, in a session.
-    2. ``combinations`` are tested: "types" are the ten types of Figure 12, "all" those of up to ``dimension``
+    The steps are those of Figure 11:
+
+    1. Tuples are counted.
+    2. Every column starts at its level in ``recoded``, or at 0. With ``automatic``, each climbs until every value
+       alone has k rows; else the holder does that, in a session.
+    3. ``combinations`` are tested: "types" are the ten types of Figure 12, "all" those of up to ``dimension``
        columns, and a list of lists of columns just these. Single columns are always tested.
-    3. In every tuple the cells of unsafe combinations are blanked, until none is left whole. "greedy" takes the cell
-       that is in most of them, of equal ones the first in the policy's order (step 6); "entropy" and "priorities"
+    4. The holder may generalize a column, in a session alone.
+    5. Then 3 and 4 are repeated, until the holder is content.
+    6. In every tuple the cells of unsafe combinations are blanked, until none is left whole. "greedy" takes the cell
+       that is in most of them, of equal ones the first in the policy's order; "entropy" and "priorities"
        take the cells of least loss, exactly: the entropy of their columns, or the number in ``priorities`` (1 where
        it names none), both times the column's weight. Of equal ones the fewest cells go, then the first columns.
 

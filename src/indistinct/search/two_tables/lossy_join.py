@@ -19,7 +19,11 @@ class LossyJoin(LossyJoinOptions, Algorithm):
 
     The classes are the groups of any other algorithm (``grouping``, by name or as it is), top-down by default. Rows
     with the same quasi-identifier stay in one class: divided between two, they would link to the values of both, which
-    fewer than k people may share. Groups that share a quasi-identifier therefore become one class.
+    fewer than k people may share. Groups that share a quasi-identifier therefore become one class. The paper leaves
+    them apart, so it has more and smaller classes.
+
+    Section 6 has four steps: ``run`` groups the rows (step 1). The class of each row is the paper's Temp table (step 2).
+    The table ``quasi`` is its NSS table (step 3), ``sensitive`` its SS table (step 4); both are made with the release.
 
     Every class satisfies every model, which is more than several quasi-identifiers ask for: a class shows all quasi
     columns at once.
