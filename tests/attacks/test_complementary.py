@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from helpers.papers import (
 from helpers.profiles import examples
 from indistinct.attacks import ComplementaryReport
 from indistinct.attacks.complementary.join import complementary
+from indistinct.attacks.complementary.joined_releases import JoinedReleases
 from indistinct.attacks.complementary.one_to_one import one_to_one
 from indistinct.attacks.labels.label_reader import Reader
 from indistinct.attacks.labels.meanings import DISJOINT
@@ -294,6 +295,109 @@ def test_nested_loops_find_the_same(releases, k):
             verdicts[chain[0][-1]].append(verdict)
     assert report.rows_at_risk == sum(map(all, verdicts.values()))
     assert report.rows_possibly_at_risk == sum(map(any, verdicts.values()))
+
+
+SHOWN = {"place": POLICY.columns["place"], "age": POLICY.columns["age"]}
+EACH = {
+    name: ix.Policy(columns={name: column, "ill": ix.sensitive()}, privacy=[ix.KAnonymity(2)])
+    for name, column in SHOWN.items()
+}
+
+
+def test_releases_of_different_columns_are_judged_by_all_of_them_together():
+    """Each release hides everybody among two, and joined on a bill that is unique everybody is alone."""
+    policies = [
+        ix.Policy(columns={name: ix.quasi(), "bill": ix.other()}, privacy=[ix.KAnonymity(2)])
+        for name in ("ward", "job")
+    ]
+    bills = ["1", "2", "3", "4"]
+    first = pa.table({"ward": ["b0", "b0", "b2", "b2"], "bill": bills})
+    second = pa.table({"job": ["a0", "a1", "a0", "a1"], "bill": bills})
+    report = complementary([first, second], policies)
+    assert (report.kinds, report.certain, report.smallest, report.rows_at_risk) == ({"linked": 4}, 4, 1, 4)
+    assert labels_of(report) == [("b0", "a0"), ("b0", "a1"), ("b2", "a0"), ("b2", "a1")]
+    assert report.is_broken
+
+
+def test_what_a_policy_says_is_not_known_together_is_not_put_together():
+    """The first policy says that nobody knows sex and job; the second speaks of the town only."""
+    columns = {"sex": ix.quasi(), "job": ix.quasi(), "bill": ix.other()}
+    apart = {"patient": ["sex"], "doctor": ["job"]}
+    one = ix.Policy(columns=columns, privacy=[ix.KAnonymity(2)], quasi_identifiers=apart)
+    other = ix.Policy(columns={"town": ix.quasi(), "bill": ix.other()}, privacy=[ix.KAnonymity(2)])
+    bills = list("12345678")
+    first = pa.table({"sex": list("ffffmmmm"), "job": list("ccddccdd"), "bill": bills})
+    alike = pa.table({"town": list("xxxxxxxx"), "bill": bills})
+    assert complementary([first, alike], [one, other]).kinds == {}
+    second = pa.table({"town": list("xxyyxyxy"), "bill": bills})
+    report = complementary([first, second], [one, other])
+    assert sorted(tuple(finding.labels.items()) for finding in report.findings) == [
+        (("job", "c"), ("town", "y")),
+        (("job", "d"), ("town", "x")),
+    ]
+
+
+@examples(60, opens_tables=True)
+@given(
+    people,
+    st.lists(st.sets(st.sampled_from(("place", "age")), min_size=1), min_size=2, max_size=2),
+    st.integers(1, 4),
+    st.data(),
+)
+def test_nested_loops_find_the_same_where_columns_differ(everybody, shown, k, data):
+    levels = st.tuples(st.integers(0, 2), st.integers(0, 3))
+    whole, tables, policies = [], [], []
+    for names in shown:
+        rows = []
+        for place, age, ill in everybody:
+            one, two = data.draw(levels)
+            rows.append(
+                (place_label(place, one if "place" in names else 2), age_label(age, two if "age" in names else 3), ill)
+            )
+        whole.append(rows)
+        tables.append(as_table(rows).select([*sorted(names), "ill"]))
+        policies.append(POLICY if len(names) == 2 else EACH[next(iter(names))])
+    report = complementary(tables, policies, k=k, one_to_one=False, most=1000)
+    chains, _ = chains_by_hand(whole)
+    small: list[int] = []
+    tuples_in_all = 0
+    for judged in {frozenset(names) for names in [*shown, set().union(*shown)]}:
+        kept = [place for place, name in enumerate(("place", "age")) if name in judged]
+        tuples, _, linked = crowds_by_hand(
+            [(members, tuple(sets[place] for place in kept), ill) for members, sets, ill in chains], 2
+        )
+        tuples_in_all += len(tuples)
+        small += [rows for sets, rows in tuples.items() if sets in linked and rows < k]
+    assert (report.tuples, report.below_k) == (tuples_in_all, len(small))
+    assert sorted(one.rows for one in report.findings if one.kind == "linked") == sorted(small)
+
+
+quasi_sets = st.lists(st.sets(st.sampled_from("abcd"), min_size=1), min_size=1, max_size=3)
+
+
+@examples(100)
+@given(st.lists(st.tuples(quasi_sets, st.lists(st.integers(2, 4), min_size=3, max_size=3)), min_size=1, max_size=3))
+def test_what_all_policies_allow_to_be_known_is_judged_by_the_largest_k(shapes):
+    """Every set of columns whose part in each policy lies in one of its sets is judged, or a larger one is."""
+    policies = [
+        ix.Policy(
+            columns={name: ix.quasi() for name in sorted(set().union(*sets))},
+            privacy=[ix.KAnonymity(k, on=str(number)) for number, k in zip(range(len(sets)), ks, strict=False)],
+            quasi_identifiers={str(number): sorted(names) for number, names in enumerate(sets)},
+        )
+        for sets, ks in shapes
+    ]
+    columns = tuple(sorted(set().union(*(names for sets, _ in shapes for names in sets))))
+    joined = JoinedReleases(("",) * len(policies), tuple(policies), columns, (), (), (), ())
+    wanted = {frozenset(columns[place] for place in places): k for places, k in joined.requirements(None).items()}
+    own = [[(frozenset(names), k) for names, k in zip(sets, ks, strict=False)] for sets, ks in shapes]
+    for known in (frozenset(some) for size in range(1, 5) for some in combinations(columns, size)):
+        for chosen in product(*own):
+            if all(
+                known & frozenset(policy.quasi) <= names for policy, (names, _) in zip(policies, chosen, strict=True)
+            ):
+                least = max(k for _, k in chosen)
+                assert any(known <= judged and k >= least for judged, k in wanted.items())
 
 
 @pytest.mark.slow

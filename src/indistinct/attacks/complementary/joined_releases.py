@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from indistinct.attacks.complementary.chains import (
-    IntArray,
-    ReleaseEntries,
-    number_combinations,
-)
+from indistinct.attacks.attack import InapplicableError
+from indistinct.attacks.complementary.chains import IntArray, ReleaseEntries, number_combinations
 from indistinct.attacks.labels import EVERYTHING, Reader, Vocabulary
 from indistinct.attacks.target import people_notes
 from indistinct.engine import Counts, Rows
@@ -27,6 +25,9 @@ from indistinct.release.released_tables import ReleasedTables
 from indistinct.showing.words import counted
 
 Codes = Mapping[str, tuple[str | None, ...]]
+
+MOST_SETS = 3_000
+"""The most sets of columns of several policies that are judged together."""
 
 
 class CountedRelease(NamedTuple):
@@ -86,15 +87,58 @@ class JoinedReleases:
         return cls(names, tuple(policies), columns, links, vocabularies, entries, (*people_notes(*policies), *notes))
 
     def requirements(self, k: int | None) -> dict[tuple[int, ...], int]:
-        """Return the positions of the columns of each quasi-identifier, and the k that it must have."""
-        wanted: dict[tuple[int, ...], int] = {}
-        for policy in self.policies:
-            for columns, model in policy.judged_sets():
-                places = tuple(sorted(self.columns.index(name) for name in columns))
-                counts_rows = not model.asks_population  # the k of k-map is one of people, not of rows
-                own = (getattr(model, "k", None) if counts_rows else None) or 2
-                wanted[places] = max(wanted.get(places, 0), own if k is None else k)
-        return wanted
+        """Return the positions of the columns that somebody may know together, and the k that each set must have.
+
+        These are the sets that each policy judges, and the largest that all policies allow: those of which nobody
+        knows more of a policy's quasi columns than one of its sets.
+
+        Source: Sweeney 2002, section 4.2: the attributes of all releases together are the quasi-identifier.
+        """
+        of_policies = [_judged_sets(policy, k) for policy in self.policies]
+        wanted: dict[frozenset[str], int] = {}
+        for sets in of_policies:
+            for columns, own in sets.items():
+                wanted[columns] = max(own, wanted.get(columns, 0))
+        for columns, own in _known_together(self.policies, of_policies).items():
+            wanted[columns] = max(own, wanted.get(columns, 0))
+        return {tuple(sorted(map(self.columns.index, columns))): own for columns, own in wanted.items()}
+
+
+def _judged_sets(policy: Policy, k: int | None) -> dict[frozenset[str], int]:
+    """Return each set of columns that a policy judges, and its k: that of its models, unless one is given."""
+    found: dict[frozenset[str], int] = {}
+    for columns, model in policy.judged_sets():
+        counts_rows = not model.asks_population  # the k of k-map is one of people, not of rows
+        own = (getattr(model, "k", None) if counts_rows else None) or 2
+        found[frozenset(columns)] = max(found.get(frozenset(columns), 0), own if k is None else k)
+    return found
+
+
+def _known_together(
+    policies: Sequence[Policy], of_policies: Sequence[Mapping[frozenset[str], int]]
+) -> dict[frozenset[str], int]:
+    """Return the largest sets whose part in each policy's quasi columns lies in a set that it judges, each with a k."""
+    together = {frozenset(name for policy in policies for name in policy.quasi): 0}
+    seen: list[tuple[tuple[str, ...], Mapping[frozenset[str], int]]] = []
+    for policy, sets in zip(policies, of_policies, strict=True):
+        if (policy.quasi, sets) in seen:
+            continue
+        seen.append((policy.quasi, sets))
+        longer: dict[frozenset[str], int] = {}
+        for (known, k), (columns, own) in product(together.items(), sets.items()):
+            left = known - (frozenset(policy.quasi) - columns)
+            longer[left] = max(k, own, longer.get(left, 0))
+        if len(longer) > MOST_SETS:
+            raise InapplicableError(
+                f"the policies allow more than {MOST_SETS:,} sets of columns to be known together; attack fewer "
+                "releases at once, or give policies with fewer sets of known columns"
+            )
+        together = {
+            columns: k
+            for columns, k in longer.items()
+            if not any(columns < other and k <= more for other, more in longer.items())
+        }
+    return together
 
 
 def _links(
