@@ -165,6 +165,15 @@ PROBLEMS = {
     "text after quote": (b'a,b\n1,2\n"SECRET"x,3\n', "line 3 has a quotation mark"),
     "NUL bytes": (b"PK\x03\x04\0\0SECRET", "holds NUL bytes"),
     "mixed line ends": (b"a,b\r\n1,2\nSECRET,4\r\n", "line ends or quotation marks are not consistent"),
+    "another line end after a quote": (b'a,b\n1,"2"\n3,"SECRET"\r\n', "line 3 ends like no line before it"),
+    "another line end after two quotes": (b'a,b\r\n1,2\r\n"SECRET","4"\n5,6\r\n', "line 3 ends like no line before"),
+    "an old line end after a quote": (b'a,b\n1,"SECRET"\r3,"4"\n', "line 2 ends like no line before it"),
+    "quote not closed before others": (b'a,b\n1,"SECRET\n3,"4"\n', "line 2 has a quotation mark that is not closed"),
+    "a million columns": (b",".join(b"c%d" % n for n in range(10**6)) + b"\n", "the first line goes on after 262,144"),
+    "a header of megabytes": (b"SECRET" * 10**6 + b",b\n1,2\n", "the first line goes on after 262,144"),
+    "a quoted header of megabytes": (b'"' + b"SECRET" * 10**6 + b'",b\n1,2\n', "the first line goes on after 262,144"),
+    "a long name": (b'"' + b"SECRET" * 30_000 + b'",b\n1,2\n', "a column is longer than 131,072 characters"),
+    "text after a quoted name": (b'"SECRET"x,b\n1,2\n', "the first line cannot be read: a quotation mark"),
 }
 
 

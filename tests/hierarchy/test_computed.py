@@ -163,6 +163,8 @@ def test_different_spellings_of_a_number_meet_at_level_one() -> None:
         (lambda: dates("2 years", "5 years"), "'5 years' cannot follow '2 years'"),
         (lambda: dates("month", format="%Y"), "the format '%Y' does not tell the month of a date"),
         (lambda: dates("month", format="%Q"), "'%Q' is not a format that strptime can read"),
+        (lambda: dates("year", format="%Y%Y"), "'%Y%Y' is not a format that strptime can read"),
+        (lambda: dates("day", format="%d.%d.%Y"), "'%d.%d.%Y' is not a format that strptime can read"),
         (lambda: suppress(""), r"the label of suppress\(\) must be some text"),
     ],
 )

@@ -9,6 +9,7 @@ from indistinct.hierarchy.hierarchy import Hierarchy as Hierarchy
 from indistinct.hierarchy.hierarchy import label_text as label_text
 from indistinct.hierarchy.kinds.dates import Dates as Dates
 from indistinct.hierarchy.kinds.dates import dates as dates
+from indistinct.hierarchy.kinds.dates import read_back as read_back
 from indistinct.hierarchy.kinds.exact_numbers import EXACT as EXACT
 from indistinct.hierarchy.kinds.exact_numbers import plain as plain
 from indistinct.hierarchy.kinds.exact_numbers import read_number as read_number

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from indistinct.errors import PolicyError
+from indistinct.hierarchy import read_back
 
 MOST_DAYS = 3650
 """A date may be moved by ten years at most, so that every year stays one of four digits."""
-SAMPLES = (datetime(1987, 11, 23), datetime(2004, 5, 6))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +57,6 @@ def _tells_the_day(form: object) -> bool:
     if not isinstance(form, str) or "%Y" not in form:
         return False
     try:
-        return all(datetime.strptime(day.strftime(form), form) == day for day in SAMPLES)
+        return all(day == found for day, found in read_back(form).items())
     except ValueError:
         return False

@@ -208,6 +208,8 @@ def explain(error: Exception) -> str:
     if "not utf-8" in message or "Invalid unicode" in message:
         return f"{where}is not UTF-8; say encoding='latin-1' or --encoding latin-1"
     if "unterminated quote" in message:
+        if _ends_like_no_other(message):
+            return f"{where}ends like no line before it; save the file with one kind of line end"
         return (
             f"{where}has a quotation mark that is not closed, or text after a closing one; double quotes inside cells"
         )
@@ -222,6 +224,17 @@ def explain(error: Exception) -> str:
     if "No space left" in message:
         return "the disk for temporary files is full"
     return f"cannot be read ({type(error).__name__}); check that the file is whole and not in use"
+
+
+def _ends_like_no_other(message: str) -> bool:
+    """Return whether the quoted cell that DuckDB refuses is followed by a line end, which it does not take for one."""
+    quoted_line = r"Original Line: (.*)\nValue with unterminated quote.*?\n  delimiter = (.+?) \(Set"
+    found = re.search(quoted_line, message, re.DOTALL)
+    if found is None:
+        return False
+    line, delimiter = found.groups()
+    after = (line[quoted.end() :][:1] for quoted in re.finditer(r'"[^"]*(?:""[^"]*)*"', line))
+    return next((mark for mark in after if mark != delimiter), "") in ("\r", "\n")
 
 
 _numbers = itertools.count()

@@ -203,7 +203,17 @@ def _layout(path: Path, name: str, sample: str, is_whole: bool, delimiter: str |
     delimiter = DELIMITER_NAMES.get(delimiter, delimiter)
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise TableError(f"{name}: the delimiter must be one character, such as ',' or ';' or 'tab'")
-    names, *rows = _records(body, delimiter, is_whole)
+    if not is_whole and not _ends_first_line(body, delimiter):
+        raise TableError(
+            f"{name}: the first line goes on after {SAMPLE_BYTES:,} bytes, which is too long for names of columns; "
+            "check that columns stand side by side, and that no quotation mark in that line is left open"
+        )
+    names, *rows = _records(body, delimiter, is_whole) or [[]]
+    if not names:
+        raise TableError(
+            f"{name}: the first line cannot be read: a quotation mark in it is not closed or not doubled, or the name "
+            f"of a column is longer than {csv.field_size_limit():,} characters"
+        )
     if not rows and any(NO_NAME.search(column) or len(column) > LONGEST_NAME for column in names):
         raise TableError(
             f"{name}: all of it is one line, with signs that names of columns do not have, or more than "
@@ -265,7 +275,7 @@ def _best_delimiter(sample: str, is_whole: bool) -> str:
 
     def merit(delimiter: str) -> tuple[bool, float, int]:
         widths = [len(record) for record in _records(sample, delimiter, is_whole)]
-        return widths[0] > 1, widths.count(widths[0]) / len(widths), widths[0]
+        return (widths[0] > 1, widths.count(widths[0]) / len(widths), widths[0]) if widths else (False, 0.0, 0)
 
     return max(DELIMITERS, key=merit)
 
@@ -281,9 +291,22 @@ def _records(sample: str, delimiter: str, is_whole: bool) -> Sequence[list[str]]
             if len(records) > SAMPLE_LINES:
                 return records
     except csv.Error:
-        # A quotation mark that is never closed: the scan says on which line.
-        return records or [[""]]
+        # A quotation mark that is never closed: below the header the scan says on which line.
+        return records
     return records if is_whole or len(records) == 1 else records[:-1]
+
+
+def _ends_first_line(sample: str, delimiter: str) -> bool:
+    """Return whether the first line ends in a sample: something stands below it, however that goes on."""
+    records = 0
+    try:
+        for record in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, strict=True):
+            records += bool(record)
+            if records > 1:
+                return True
+    except csv.Error:
+        return records == 1
+    return False
 
 
 def delimited_oddities(file: BinaryIO, delimiter: str) -> list[str]:

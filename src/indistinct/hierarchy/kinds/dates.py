@@ -77,10 +77,10 @@ class Dates(Computed):
     def _check_format(self, form: str) -> None:
         name = _labeller(self.levels[0])
         try:
-            is_told = all(name(datetime.strptime(day.strftime(form), form)) == name(day) for day in SAMPLES)
-        except (TypeError, ValueError) as error:
+            read = read_back(form)
+        except ValueError as error:
             raise HierarchyError(f"dates: {form!r} is not a format that strptime can read") from error
-        if not is_told:
+        if any(name(day) != name(found) for day, found in read.items()):
             raise HierarchyError(f"dates: the format {form!r} does not tell the {self.levels[0]} of a date")
 
     @property
@@ -141,6 +141,20 @@ class Dates(Computed):
         if self.latest is None or "%y" not in form:
             return day
         return day.replace(year=self.latest - (self.latest - day.year) % 100)
+
+
+def read_back(form: object) -> dict[datetime, datetime]:
+    """Return what some days become when they are written and read in a format; ValueError if it is none of strptime.
+
+    >>> read_back("%m/%Y")[datetime(1987, 11, 23)]
+    datetime.datetime(1987, 11, 1, 0, 0)
+    """
+    if not isinstance(form, str):
+        raise ValueError(f"a format is a text, got {form!r}")
+    try:
+        return {day: datetime.strptime(day.strftime(form), form) for day in SAMPLES}
+    except re.error:  # strptime makes a pattern of it, in which no directive may stand twice
+        raise ValueError(f"{form!r} says a directive twice") from None
 
 
 def _canonical(level: object) -> str:
