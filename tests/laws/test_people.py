@@ -598,6 +598,30 @@ def test_what_verify_finds_without_the_original(tmp_path):
     assert "2 profiles, the smallest of 2 people" in str(verdict)
 
 
+def test_values_of_a_person_are_those_of_all_her_rows(tmp_path):
+    """Ann and Bob share a profile of two wards; in each ward both had the same, and each had both."""
+    stays = [("ann", "a", "flu"), ("ann", "b", "gout"), ("bob", "a", "flu"), ("bob", "b", "gout")]
+    table = pa.table(dict(zip(("patient", "ward", "illness"), map(list, zip(*stays, strict=True)), strict=True)))
+    columns = {"patient": ix.identifier(), "ward": ix.quasi(ix.suppress()), "illness": ix.sensitive()}
+    policy = linked_policy(
+        columns=columns, privacy=[ix.KAnonymity(2), ix.LDiversity(2, "entropy"), ix.PSensitive(2, 2)]
+    )
+    with ix.anonymize(table, policy) as release:
+        assert release.node == {"ward": 0}
+        folder = release.write(tmp_path / "release")
+    for verdict in (ix.verify(folder), ix.verify(folder, policy), ix.verify(folder, policy, original=table)):
+        assert verdict.passed, str(verdict)
+        assert [one.id for one in verdict.checks if one.id.startswith("model.")] == ["model.k-anonymity"]
+
+
+def test_the_search_for_the_most_precise_cells_proves_nothing_of_people(tmp_path):
+    """What is proven there is the cost of people; that of their rows may be lower elsewhere, and that is said."""
+    with ix.anonymize(LINKED, visits_policy(algorithm="mingen-cell")) as release:
+        assert release.facts.is_proven is False
+        folder = release.write(tmp_path / "release")
+    assert ix.verify(folder, visits_policy(), original=LINKED).passed
+
+
 def test_a_profile_of_one_person_is_caught():
     released = ix.anonymize(LINKED, linked_policy()).table
     rows = released.to_pylist()

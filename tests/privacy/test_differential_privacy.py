@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -393,6 +396,35 @@ def test_k_anonymity_beside_it_asks_for_larger_groups() -> None:
     release = ix.anonymize(PEOPLE, policy)
     assert release.facts.smallest_group >= 2000
     assert release.facts.drawn.k == 2000
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_release_of_nothing_is_a_release(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who would draw until something is left would choose by looking at the table."""
+    monkeypatch.setattr(safepub, "draw_rows", lambda counts, share, draws: np.zeros(len(counts), np.int64))
+    table, few = tmp_path / f"people.{ending}", PEOPLE.slice(0, 400).to_pandas()
+    write = {"csv": few.to_csv, "parquet": few.to_parquet}.get(ending)
+    few.to_json(table, orient="records", lines=True) if write is None else write(table, index=False)
+    with ix.anonymize(table, DRAWN) as release:
+        assert (release.facts.released, release.facts.groups, release.facts.smallest_group) == (0, 0, 0)
+        folder = release.write(tmp_path / "release", verifier=True)
+        release.report(tmp_path / "report.html", original=table)
+    for verdict in (ix.verify(folder), ix.verify(folder, DRAWN), ix.verify(folder, DRAWN, original=table)):
+        assert verdict.passed, str(verdict)
+        assert (verdict.rows, verdict.groups) == (0, 0)
+    program = [sys.executable, str(folder / "verify.py")]
+    assert subprocess.run(program, check=False, capture_output=True).returncode == 0
+    empty = PEOPLE.slice(0, 0)
+    assert [
+        one.id for one in ix.verify(empty, replace(DRAWN, privacy=[ix.KAnonymity(1)])).checks if not one.passed
+    ] == ["cells.rows"]
+
+
+def test_too_few_people_for_one_group_leave_nothing() -> None:
+    """That there are so few must not be told either."""
+    with ix.anonymize(PEOPLE.slice(0, 10), DRAWN) as release:
+        assert MODEL.k > 10
+        assert release.facts.released == 0
 
 
 # --- what tells of people who were not drawn --------------------------------------------------------------------------

@@ -191,7 +191,7 @@ def _trial(contender: _Contender, counted: Counted, workload: Workload | None, w
         is_warm=run.is_warm,
         suppressed=recoding.suppressed_rows,
         groups=recoding.released_groups,
-        smallest_group=int(recoding.released_sizes.min()),
+        smallest_group=int(recoding.released_sizes.min(initial=recoding.rows)),
         people=None if people is None else people.to_dict(),
         node=recoding.levels,
         is_proven=recoding.is_proven,

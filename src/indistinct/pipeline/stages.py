@@ -30,7 +30,6 @@ from indistinct.policy.stated_policy import policy_digest
 from indistinct.progress import Watch
 from indistinct.randomness import SECURE, Draws, Seed
 from indistinct.recoding import Recoding
-from indistinct.recoding.drawn import DrawnRecoding
 from indistinct.release import Release, recode_rows
 from indistinct.release.manifest import MadeWith, StatedLimits, StatedSearch
 from indistinct.release.pseudonyms import PseudonymKey
@@ -125,7 +124,7 @@ def count(
         may_merge = algorithm is not None and _may_merge(algorithm, encoded, policy)
         frequencies, of_tables = count_encoded(encoded, policy, may_merge=may_merge)
         task = replace(Task.of(frequencies, policy), secret=secret, draws=draws_of(seed, frequencies, policy))
-        if task.number_of_people() < max(1, task.largest_k()):
+        if not policy.is_drawn and task.number_of_people() < max(1, task.largest_k()):
             raise task.infeasible(task.budget)
         return Counted(encoded, task, of_tables, opened.pop_all())
 
@@ -221,14 +220,8 @@ def recount(release: Release, watch: Watch, *, allow_unsafe: bool = False) -> Re
 
 
 def refuse_nothing(recoding: Recoding) -> None:
-    """Raise if nothing would be released."""
-    if recoding.released_rows == 0:
-        if isinstance(recoding, DrawnRecoding):
-            raise InfeasibleError(
-                "of the rows that were drawn no group is large enough; make epsilon or delta larger, demand higher "
-                "levels with min_level, or use fewer columns; to draw again until something is left spends more than "
-                "epsilon says"
-            )
+    """Raise if nothing would be released; but of rows that were drawn nothing at all may be left, by chance."""
+    if recoding.released_rows == 0 and recoding.draws is None:
         raise InfeasibleError("every row would have to be suppressed; lower k or add levels to the hierarchies")
 
 

@@ -215,7 +215,7 @@ def model_check(model: PrivacyModel, groups: Groups, where: str, noun: str = "gr
     if failing:
         numbers |= {"failing": failing, "inside": int(groups.sizes[~is_satisfied].sum())}
     else:
-        numbers |= {"smallest": int(groups.sizes.min())}
+        numbers |= {"smallest": int(groups.sizes.min()) if len(groups) else 0}
     return Check(f"model.{model.name}", failing == 0, numbers)
 
 
@@ -228,6 +228,15 @@ def model_numbers(terms: Mapping[str, Any], where: str) -> dict[str, Any]:
 def knows_few(model: PrivacyModel, columns: Sequence[str]) -> bool:
     """Return whether a model asks about some of the columns at a time; with as many as there are it asks about all."""
     return model.known is not None and model.known < len(columns)
+
+
+def implied_of_rows(model: PrivacyModel, *, links_rows: bool) -> PrivacyModel | None:
+    """Return what a model that is asked of people implies about their rows, whoever they are of; None if nothing.
+
+    Where pseudonyms link rows, values are those of all rows of a person, so nothing follows for those of one group.
+    """
+    floor = model if model.asks_population or model.known is not None else model.floor
+    return None if floor is None or (links_rows and floor.asks_sensitive) else floor
 
 
 CLASSES = "the classes"

@@ -13,7 +13,7 @@ from typing import Any
 from indistinct.policy import Policy
 from indistinct.policy.stated_policy import StatedPolicy, as_text
 from indistinct.privacy import KAnonymity
-from indistinct.proof.checks import CLASSES, Check, Recount, model_numbers
+from indistinct.proof.checks import CLASSES, Check, Recount, implied_of_rows, model_numbers
 from indistinct.registry import MODELS
 from indistinct.release.manifest import Manifest, StatedCheck
 
@@ -226,17 +226,16 @@ def _terms_on_rows(terms: Sequence[Terms], policy: Policy) -> list[tuple[Terms, 
     asked = _asked_terms(terms, policy)
     if not policy.person_columns:
         return asked
-    implied = [(implied_terms(one), where) for one, where in asked]
+    implied = [(implied_terms(one, links_rows=policy.links_rows), where) for one, where in asked]
     return [(one, where) for one, where in implied if one is not None]
 
 
-def implied_terms(terms: Terms) -> Terms | None:
+def implied_terms(terms: Terms, *, links_rows: bool = False) -> Terms | None:
     """Return the terms of what a model of people implies about their rows; None if that is nothing."""
     given = {name: value for name, value in terms.items() if name != "model"}
-    name = terms["model"]
-    if name not in MODELS or MODELS[name].asks_population or "known" in given:
+    if terms["model"] not in MODELS or MODELS[terms["model"]].asks_population:
         return terms
     if any(isinstance(value, list) for value in given.values()):  # limits of single values, which are not named
         return KAnonymity(given["k"], given.get("on")).terms()
-    floor = MODELS.make(name, **given).floor
-    return None if floor is None else floor.terms()
+    implied = implied_of_rows(MODELS.make(terms["model"], **given), links_rows=links_rows)
+    return None if implied is None else implied.terms()

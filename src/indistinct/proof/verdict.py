@@ -31,6 +31,7 @@ from indistinct.proof.checks import (
     columns_check,
     counted_groups,
     folder_checks,
+    implied_of_rows,
     knows_few,
     level_checks,
     limit_checks,
@@ -324,7 +325,7 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
     checks = [columns_check(released.columns(), policy.released_columns, policy)]
     if not sizes.has_quasi:
         return checks
-    if sizes.rows == 0:
+    if sizes.rows == 0 and not policy.is_drawn:
         return [*checks, Check("cells.rows", False)]
     checks += [
         *pseudonym_checks(released, policy),
@@ -340,18 +341,10 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
             checks.append(Check(f"model.{model.name}", False, {"on": name, "why": "no sensitive column"}))
         elif knows_few(model, quasi):
             checks.append(sizes.by_known(model, name, quasi).check(model))
-        elif policy.person_columns and model.floor is not model:
-            checks += _floor_checks(model, sizes, quasi, name)
         else:
-            checks.append(model_check(model, sizes.groups_for(quasi, model), name))
+            own = implied_of_rows(model, links_rows=policy.links_rows) if policy.person_columns else model
+            checks += [] if own is None else [model_check(own, sizes.groups_for(quasi, own), name)]
     return checks
-
-
-def _floor_checks(model: PrivacyModel, sizes: _Sizes, quasi: Sequence[str], name: str) -> list[Check]:
-    """Check what a model of people implies about rows, whoever they belong to."""
-    if model.floor is None:
-        return []
-    return [model_check(model.floor, sizes.groups_for(quasi, model.floor), name)]
 
 
 class _Sizes:

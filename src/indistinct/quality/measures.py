@@ -416,7 +416,7 @@ class AverageGroupSize(QualityMeasure):
     def loss(self, recoding: Outcome) -> float:
         is_empty = recoding.released_groups == 0
         released = recoding.rows - recoding.suppressed_rows + is_empty * recoding.rows
-        return released / (recoding.released_groups + is_empty) / recoding.rows
+        return released / (recoding.released_groups + is_empty) / max(1, recoding.rows)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def read_table(path: Path, manifest: dict[str, Any]) -> tuple[list[str], list[di
         if path.suffix in (".jsonl", ".ndjson"):
             found = [json.loads(line) for line in lines if line.strip()]
             rows = [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in found]
-            columns = list(rows[0]) if rows else []
+            columns = list(rows[0] if rows else manifest["tables"][path.stem]["columns"])
         else:
             reader = csv.DictReader(lines, delimiter=manifest["tables"][path.stem].get("delimiter", ","), strict=True)
             rows, columns = list(reader), list(reader.fieldnames or ())
@@ -160,8 +160,8 @@ def judge_counts(found: Findings, manifest: dict[str, Any], rows: int, sizes: li
     blank = 0 if is_removed else manifest["suppressed"]
     found.check(rows - blank == manifest["released"], f"{rows - blank} rows are released")
     if not blank:
-        stated = (manifest["groups"], manifest["smallest_group"])
-        found.check((len(sizes), min(sizes)) == stated, f"{len(sizes)} groups, the smallest of {min(sizes)} rows")
+        stated, least = (manifest["groups"], manifest["smallest_group"]), min(sizes, default=0)
+        found.check((len(sizes), least) == stated, f"{len(sizes)} groups, the smallest of {least} rows")
 
 
 def judge_one(found: Findings, manifest: dict[str, Any], tables: dict[str, Any], roles: dict[str, list[str]]) -> None:

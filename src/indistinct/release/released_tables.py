@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
+import pyarrow as pa
+
 from indistinct.engine import Rows, use_table
 from indistinct.engine.formats import Reading, format_of, load_format
 from indistinct.errors import TableError
@@ -196,10 +198,17 @@ class ReleasedTables:
     def _open_one(self, name: str) -> Iterator[Rows]:
         """Return the rows of one table for the time of the block, under the names of the policy."""
         with (
-            use_table(self.sources[name], **self._reading_of(name)) as given,
+            use_table(self._source_of(name), **self._reading_of(name)) as given,
             under_own_names(given, self.renamed.get(name, {}), is_release=self.is_release) as rows,
         ):
             yield rows
+
+    def _source_of(self, name: str) -> Any:
+        """Return a table as it was given; JSON lines without a row name no column, but their manifest does."""
+        source = self.sources[name]
+        if self.manifest is None or not isinstance(source, Path) or not source.is_file() or source.stat().st_size:
+            return source
+        return pa.schema([(column, pa.string()) for column in self.manifest.tables[name].columns]).empty_table()
 
     def _reading_of(self, name: str) -> Mapping[str, Any]:
         """Return how the engine is to read one of the tables: a folder says of each how it is written."""

@@ -89,6 +89,8 @@ class SinglingOut(Attack):
             if not names:
                 raise InapplicableError("columns: the release has no column whose cells are those of people")
             released = cells_of(rows, names)
+        if not len(released.counts):
+            raise InapplicableError("the release has no row to describe")
         tables = [people_of(target.original, policy, names, "original", **target.reading)]
         if target.control is not None:
             tables.append(people_of(target.control, policy, names, "control", **target.reading))

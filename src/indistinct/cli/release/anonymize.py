@@ -354,6 +354,13 @@ def summarize(release: Release, written: Path) -> None:
             "nodes below that",
             "yellow",
         )
+    if facts.drawn is not None and not facts.released:
+        show.say(
+            "of the rows that were drawn no group is large enough, so the release is empty; it is a release all the "
+            "same, and has spent its epsilon and delta: another draw spends its own beside them "
+            "(docs/differential-privacy.md)",
+            "yellow",
+        )
     if facts.is_proven is False:
         lower = "" if facts.gap is None else f": a release may have a loss lower by up to {figure(facts.gap)}"
         show.say(f"not proven to be the best{lower}", "yellow")

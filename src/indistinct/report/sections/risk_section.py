@@ -30,8 +30,10 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
 
     ``population`` is the number of people that the table was drawn from, or a table of them. Figures count rows; where
     the policy says whose row it is, ``people`` has those that are known in people, and the population is left out,
-    since it has people and a release does not say whose its rows are.
+    since it has people and a release does not say whose its rows are. A release without a row has no risk to measure.
     """
+    if not subject.released.count():
+        return []
     is_asked = population is not None and subject.form.generalizes and not subject.policy.person_columns
     whole = None if subject.policy.eligible else subject.source
     return [

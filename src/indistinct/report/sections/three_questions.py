@@ -78,6 +78,8 @@ def _singling_out(attacks: Sequence[Mapping[str, Any]], unicity: Mapping[str, An
 
 def _linking(risk: Sequence[Mapping[str, Any]], rows: int) -> dict[str, Any]:
     """Return how often whoever has everybody's quasi cells links a row right, and by chance."""
+    if not risk:
+        return {"question": "linking", "attack": "link", "measured": "not measured: no row was released", "remains": ""}
     after = max((one["after"] for one in risk), key=lambda after: after["average"])
     right = round(after["average"] * rows)
     low, high = difference(right, rows, min(1, rows), rows)

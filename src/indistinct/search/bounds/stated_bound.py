@@ -44,7 +44,9 @@ def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Wat
         visits = declared.bound_effort * len(task.frequencies.entries)
         watch = Watch(None, watch.progress, watch.is_cancelled)
     bound = cell_bound(task.frequencies, measure, k, watch, declared.label_kind, visits, value_shares(task))
-    return replace(recoding, bound={measure.name: bound}, gap=max(0.0, measure.loss(recoding) - bound))
+    gap = max(0.0, measure.loss(recoding) - bound)
+    is_proven = recoding.is_proven if recoding.is_proven is None else recoding.is_proven or gap == 0
+    return replace(recoding, bound={measure.name: bound}, gap=gap, is_proven=is_proven)
 
 
 def rows_of_every_group(task: Task) -> int:

@@ -142,13 +142,12 @@ def partition_tuples(
         parts.append(Pieces(own[pieces.tuples], pieces.rows, pieces.groups + groups))
         groups += int(pieces.groups.max(initial=-1)) + 1
     pieces = units.in_rows(_join_parts(parts))
-    is_bounded &= not units.are_people  # what was bounded is the cost of people, not of their rows
     safe = (finish or made_safe)(task, space, block_of, pieces, groups)
     recoding = stay_safe(task, LocalRecoding.of_pieces(frequencies, safe, labels), labels)
     if not is_bounded:
         return recoding
     is_proven &= safe is pieces
-    if bound == 0.0 and not is_proven:
+    if units.are_people or (bound == 0.0 and not is_proven):  # what was bounded is the cost of people, not of rows
         return replace(recoding, is_proven=False)
     least = within_unit(1.0 - (space.whole_row * recoding.released_rows - bound) / measure.prepare(frequencies).whole)
     gap = max(0.0, measure.loss(recoding) - least)
