@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from helpers.profiles import examples
+from indistinct.release.manifest import StatedShifts
 
 PERSON = {"column": "patient", "release": "pseudonym"}
 
@@ -61,7 +62,7 @@ def test_the_distances_of_a_person_stay(found, days):
         for offsets in moved(release, original).values():
             (only,) = offsets
             assert -days <= only <= days
-        assert release.facts.dates_moved == {"days": days}
+        assert release.facts.dates_moved == StatedShifts(days=days)
         verdict = release.verify(original=original)
         assert verdict.passed, str(verdict)
         assert "distances of dates" in [check.name for check in verdict.checks]

@@ -88,8 +88,8 @@ def test_a_height_beyond_the_highest_level_fails(demanded: dict[str, Any], tmp_p
     assert said["heights"] == {"born": 1}
     (folder / "manifest.json").write_text(json.dumps(said | {"heights": {"born": 3}}), "utf-8")
     for verdict in (ix.verify(folder), ix.verify(folder, policy)):
-        failed = {check.name: check.detail for check in verdict.checks if not check.passed}
-        assert "heights of 'born' is not that of its hierarchy" in failed["manifest"]
+        (failed,) = [check for check in verdict.checks if not check.passed]
+        assert (failed.id, failed.numbers) == ("manifest.statements", {"wrong": ["heights"]})
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ import indistinct as ix
 from helpers.commands import run
 from helpers.profiles import examples
 from indistinct.counting.kernels import people_counts
+from indistinct.release.manifest import StatedPeople, StatedRows, StatedShifts
 
 WARDS = {"eye": "surgery", "ear": "surgery", "flu": "medicine"}
 SITES = ix.levels([[ward, kind] for ward, kind in WARDS.items()], top="*")
@@ -241,22 +242,14 @@ CROWD = [(31, [("eye", ["x"]), ("flu", [])])] * 3 + [(45, [("ear", [])])] * 2 + 
 
 def test_people_without_a_row_in_some_table_are_people():
     with ix.anonymize(tables(CROWD), policy(visits={"ward": ix.quasi()})) as release:
-        assert release.facts.people == {
-            "eligible": 7,
-            "released": 7,
-            "lost_rows": 0,
-            "lost_all_rows": 0,
-            "smallest_group": 2,
-            "smallest_profile": 2,
-        }
+        assert release.facts.people == StatedPeople(
+            eligible=7, released=7, lost_rows=0, lost_all_rows=0, smallest_group=2, smallest_profile=2
+        )
         assert release.facts.groups == 3
         assert release.suppressed == 0
-        assert release.facts.tables["visits"] == {
-            "columns": ["ward", "visit", "pseudonym"],
-            "eligible": 8,
-            "released": 8,
-            "suppressed": 0,
-        }
+        assert release.facts.tables["visits"] == StatedRows(
+            columns=("ward", "visit", "pseudonym"), eligible=8, released=8, suppressed=0
+        )
 
 
 def held(release):
@@ -649,7 +642,7 @@ def test_dates_move_together_in_all_tables():
     original["visits"] = original["visits"].append_column("day", pa.array([f"2021-03-{9 + n:02}" for n in range(8)]))
     original["drugs"] = original["drugs"].append_column("when", pa.array([f"2021-04-{9 + n:02}" for n in range(3)]))
     with ix.anonymize(original, asked) as release:
-        assert release.facts.dates_moved == {"days": 90}
+        assert release.facts.dates_moved == StatedShifts(days=90)
         assert not failed(held(release), asked, original=original)
         later = held(release)  # a drug, which says whose it is only through its visit, is given a day later
         when = np.datetime64(later["drugs"][0]["when"]) + np.timedelta64(1)

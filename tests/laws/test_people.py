@@ -627,9 +627,9 @@ def test_a_profile_of_one_person_is_caught():
     rows = released.to_pylist()
     one = next(row["pseudonym"] for row in rows if row["ward"] == "b")
     alone = pa.Table.from_pylist([row for row in rows if not (row["pseudonym"] == one and row["ward"] == "b")])
-    failed = [check for check in ix.verify(alone, linked_policy()).checks if not check.passed]
-    assert "people: k-anonymity (k = 2) on quasi-identifier" in [check.name for check in failed]
-    assert "1 of 2 profiles fail, 1 person in them" in str(failed)
+    (failed,) = [check for check in ix.verify(alone, linked_policy()).checks if check.id == "people.model.k-anonymity"]
+    assert not failed.passed
+    assert [failed.numbers[name] for name in ("failing", "groups", "inside")] == [1, 2, 1]
 
 
 def test_rows_under_a_false_pseudonym_are_caught_with_the_original():
@@ -749,7 +749,5 @@ def test_sensitive_values_of_rows_that_are_missing_cannot_be_proved():
     columns = {"ward": ix.quasi(ix.suppress()), "illness": ix.sensitive()}
     policy = visits_policy(columns=columns, privacy=[ix.AlphaK(0.9, 2)], max_suppression=1)
     some = pa.table({"ward": ["a"] * 3 + ["b"] * 4, "illness": ["flu", "flu", "cough", "flu", "flu", "cough", "flu"]})
-    failed = {check.name: check.detail for check in ix.verify(some, policy, original=VISITS).checks if not check.passed}
-    assert failed["people: alpha-k on quasi-identifier"] == (
-        "1 tuple released in part: nobody can tell whose rows these are"
-    )
+    failed = {check.id: check.numbers for check in ix.verify(some, policy, original=VISITS).checks if not check.passed}
+    assert failed["people.model.alpha-k"] == {"on": "quasi-identifier", "why": "partly released", "tuples": 1}

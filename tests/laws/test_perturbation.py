@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from helpers.profiles import examples
+from indistinct.policy.stated_policy import StatedMeans, StatedNoise
+from indistinct.release.manifest import StatedPerturbation
 from indistinct.release.perturbing import add_noise, cluster_sizes
 
 
@@ -48,7 +50,7 @@ def test_means_are_of_the_rows_that_leave_as_worked_out_by_hand():
     """The mean of 10, 20, 30, 40 and 60 is 32, from which 60 lies farthest: 60 and 40 are one cluster."""
     with ix.anonymize(STAYS, policy()) as release:
         assert costs(release) == [("a", 20), ("a", 20), ("a", 20), ("b", -1), ("b", 50), ("b", 50)]
-        assert release.facts.perturbations == {"cost": {"microaggregate": {"k": 2}}}
+        assert release.facts.perturbations == {"cost": StatedPerturbation(microaggregate=StatedMeans(k=2))}
         assert detail(release.verdict, "perturbed cost").startswith("declared: 2 means of clusters")
         verdict = release.verify(original=STAYS)
         assert verdict.passed
@@ -179,7 +181,7 @@ def test_noise_is_declared_and_missing_cells_stay_missing(kind):
     with ix.anonymize(STAYS, policy(column)) as release:
         rows = release.table.to_pylist()
         assert [row["ward"] for row in rows if row["cost"] is None] == ["b"]
-        assert release.facts.perturbations == {"cost": {"noise": {"scale": 3.0, "kind": kind}}}
+        assert release.facts.perturbations == {"cost": StatedPerturbation(noise=StatedNoise(scale=3.0, kind=kind))}
         verdict = release.verify(original=STAYS)
         assert verdict.passed
         assert "cells are not compared one by one" in detail(verdict, "perturbation of cost")
@@ -305,15 +307,23 @@ def test_policy_files_and_their_schema_know_perturbations(column):
         ix.parse_policy(broken)
 
 
-@pytest.mark.parametrize("told", [{}, {"cost": {"microaggregate": {"k": 9}}}, {"cost": {"note": "Ann pays 999"}}])
-def test_a_manifest_that_says_other_perturbations_is_found(tmp_path, told):
+@pytest.mark.parametrize("stated", [{}, {"cost": {"microaggregate": {"k": 9}}}])
+def test_a_manifest_that_says_other_perturbations_is_found(tmp_path, stated):
     with ix.anonymize(STAYS, policy()) as release:
         place = release.write(tmp_path / "out") / "manifest.json"
     said = json.loads(place.read_text())
-    place.write_text(json.dumps(said | {"perturbations": told}))
+    place.write_text(json.dumps(said | {"perturbations": stated}))
     for verdict in (ix.verify(tmp_path / "out", policy()), ix.verify(tmp_path / "out")):
         assert failed(verdict) == {"manifest"}
-        assert "Ann" not in str(verdict)
+
+
+def test_a_manifest_with_other_words_of_perturbations_is_none(tmp_path):
+    with ix.anonymize(STAYS, policy()) as release:
+        place = release.write(tmp_path / "out") / "manifest.json"
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"perturbations": {"cost": {"note": "Ann pays 999"}}}))
+    with pytest.raises(ix.TableError, match="perturbations") as refused:
+        ix.verify(tmp_path / "out", policy())
+    assert "Ann" not in str(refused.value)
 
 
 def test_fewer_numbers_than_a_cluster_has_are_no_means():

@@ -79,12 +79,12 @@ def test_a_release_is_entered_with_what_was_found(ledger: Any, tmp_path: Path) -
 def test_a_release_that_is_based_says_so(ledger: Any) -> None:
     ledger.anonymize(FOUR, POLICY, recipient="R").close()
     with ledger.anonymize(FOUR, POLICY, recipient="R", again="based") as release:
-        assert release.facts["based"] is True
+        assert release.facts.based is True
     another = Policy({"name": ix.identifier(), "ill": ix.quasi(ix.suppress())}, [ix.KAnonymity(2)])
     with pytest.raises(ix.PolicyError, match="'age' of the table is not declared"):
         ledger.anonymize(FOUR, another, recipient="R", again="based")
     with ledger.anonymize(FOUR.drop_columns("age"), another, recipient="R", again="based") as release:
-        assert "based" not in release.facts  # the earlier releases show no column that this one generalizes
+        assert release.facts.based is None  # the earlier releases show no column that this one generalizes
 
 
 def test_a_release_says_which_cells_could_not_be_read_and_its_salt(
@@ -95,8 +95,8 @@ def test_a_release_says_which_cells_could_not_be_read_and_its_salt(
     named = replace(policy, person={"column": "name", "release": "pseudonym", "key_env": "KEY_OF_PEOPLE"})
     unread = FOUR.set_column(1, "age", [["31", "32", "45", "?"]])
     with ledger.anonymize(unread, named, recipient="R") as release:
-        assert release.facts["unreadable"] == {"age": 1}
-        assert len(release.facts["pseudonym_salt"]) == 32
+        assert release.facts.unreadable == {"age": 1}
+        assert len(release.facts.pseudonym_salt) == 32
 
 
 @pytest.mark.slow

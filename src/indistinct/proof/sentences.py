@@ -90,7 +90,7 @@ WHY_NOT_ASKED = {
     "no sensitive column": "a sensitive column is missing",
     "exact quasi cells": "the quasi-identifiers stand there as they are, so nobody is hidden in a population",
     "exact known columns": "the quasi-identifiers stand there as they are, so a few columns can tell people apart",
-    "partly released": "{tuples:,} tuples released in part: nobody can tell whose rows these are",
+    "partly released": "tuples released in part, {tuples:,} in number: nobody can tell whose rows these are",
 }
 """Why a model could not be judged, and fails."""
 
