@@ -147,7 +147,7 @@ def test_no_cell_comes_back_from_any_tool_on_any_file(folder: Path) -> None:
     answers = ask(folder, *questions)
     assert len(answers) == len(questions)
     assert sum("error" in answer for answer in answers) > 10
-    assert sum("error" not in answer for answer in answers) > 20
+    assert sum("error" not in answer for answer in answers) > 15
     assert CANARY in (folder / "init1.toml").read_text("utf-8")  # her own file, and its names are cells: none was told
 
 

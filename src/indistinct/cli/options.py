@@ -85,13 +85,13 @@ class Reading:
 
     def arguments(self) -> dict[str, Any]:
         """Return what was said about reading a table, as ``open_table`` takes it."""
-        return self.engine_arguments() | _without_none(
+        return self.engine_arguments() | without_none(
             delimiter=self.delimiter, encoding=self.encoding, sheet=self.sheet, codes=self.codes or None
         )
 
     def engine_arguments(self) -> dict[str, Any]:
         """Return what was said about the engine alone, for a table that is open and others beside it."""
-        return _without_none(memory_limit=self.memory, threads=self.threads)
+        return without_none(memory_limit=self.memory, threads=self.threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class ReadingAnywhere(Reading):
 
             # of a Java that is gone, and of Ctrl-C, the bridge to it would print the traceback
             logging.getLogger().addHandler(logging.NullHandler())
-        return Reading.engine_arguments(self) | _without_none(engine=self.engine, master=self.master)
+        return Reading.engine_arguments(self) | without_none(engine=self.engine, master=self.master)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,5 +171,6 @@ class TermsOptions(PeopleOptions):
         return PeopleOptions.arguments(self) | {"colluding": colluding, "again": self.again}
 
 
-def _without_none(**options: object) -> dict[str, Any]:
+def without_none(**options: object) -> dict[str, Any]:
+    """Return the options that were given."""
     return {name: value for name, value in options.items() if value is not None}

@@ -12,7 +12,6 @@ from indistinct.atomic_files import write_whole
 from indistinct.errors import MissingExtraError
 from indistinct.mcp import answers
 from indistinct.mcp.root_folder import RootFolder, ShownError
-from indistinct.policy import Policy
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -65,17 +64,20 @@ class Tools:
 
         return _ask(ask, command=_command("init", table, "-o", output))
 
-    def check(self, policy: str, table: str) -> dict[str, Any]:
-        """Return whether a policy fits a table and can be met, and how many of its rows are unique as they are."""
+    def check(self, policy: str, table: str = "", tables: dict[str, str] | None = None) -> dict[str, Any]:
+        """Return whether a policy fits a table and can be met, and how many of its rows are unique as they are.
+
+        Of a policy of several tables name each in ``tables``, by the name that the policy has for it.
+        """
         from indistinct.pipeline.policy_check import check
 
-        command = _command("check", policy, table)
+        given = [f"{name}={path}" for name, path in (tables or {}).items()]
+        command = _command("check", policy, *(given or [table]))
 
         def ask() -> dict[str, Any]:
             asked = self.root.policy(policy)
-            if not isinstance(asked, Policy):
-                raise ShownError("a policy of several tables is not offered here")
-            return answers.answer_check(check(self.root.existing(table), asked), asked, command)
+            found = {name: self.root.existing(path) for name, path in (tables or {}).items()}
+            return answers.answer_check(check(found or self.root.existing(table), asked), asked, command)
 
         return _ask(ask, command=command)
 
@@ -87,7 +89,7 @@ class Tools:
 
         def ask() -> dict[str, Any]:
             asked = None if policy is None else self.root.policy(policy)
-            if (asked is None) == (columns is None) or not isinstance(asked, Policy | None):
+            if (asked is None) == (columns is None) :
                 raise ShownError("name a policy of one table, or the columns that others may know")
             known = columns if asked is None else answers.column_names(asked)
             return answers.answer_risk(risk(self.root.existing(table), columns, policy=asked), known or ())
@@ -114,8 +116,6 @@ class Tools:
 
         def ask() -> dict[str, Any]:
             goal, asked = self.root.new_file(output, ".html"), self.root.policy(policy)
-            if not isinstance(asked, Policy):
-                raise ShownError("a policy of several tables is not offered here")
             facts = report_facts(self.root.existing(release), asked, edition=edition)
             write_page(goal, render(facts), is_public=edition == "public")
             return answers.answer_report(facts, output)

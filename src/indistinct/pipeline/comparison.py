@@ -59,7 +59,7 @@ def compare(
     watch = watch or Watch()
     if workload is not None and not isinstance(workload, Workload):
         raise PolicyError(f"workload: must be made by queries(table, policy), got {type(workload).__name__}")
-    policy = with_fresh_pseudonyms(load_policy(policy, to="compare"))
+    policy = with_fresh_pseudonyms(load_policy(policy))
     contenders = _contenders(algorithms, policy, None if measure is None else measure_named(measure))
     with open_tables(table, policy, **reading) as tables, count(tables, policy, watch) as counted:
         trials = tuple(_trial(contender, counted, workload, watch) for contender in contenders)

@@ -28,7 +28,7 @@ def solutions(
 
     Source: Samarati 2001, Definition 4.3.
     """
-    policy = load_policy(policy, to="explore")
+    policy = load_policy(policy)
     if policy.is_drawn:
         raise PolicyError(
             "solutions: for differential privacy levels are drawn; who chooses some by looking at the table spends "

@@ -11,12 +11,10 @@ if TYPE_CHECKING:
     from indistinct.policy.policy import Policy
 
 ONE_TABLE_ONLY = {
-    "compare": "trials are weighed by measures and queries of one table",
-    "explore": "solutions and frontiers are drawn for the columns of one table",
+    "explore": "its figures count rows of groups, and of several tables people are counted",
     "mu-argus": "the dialogue shows combinations of the columns of one table",
     "risk": "rows are looked at one by one, and those of several tables are not",
     "workload": "queries are asked of one table",
-    "report": "its sections describe the columns of one table",
     "studio": "its pages ask about the columns of one table",
     "ledger": "earlier releases are compared row by row, and rows of several tables are not",
 }

@@ -164,6 +164,14 @@ def _joins_check(trees: PersonTrees) -> Check:
     return Check("tables.references", not wrong, {"wrong": wrong} if wrong else {})
 
 
+def profile_sizes(tables: Mapping[str, Rows], policy: Policy) -> IntArray:
+    """Return how many people share each profile, by the quasi columns of all released tables."""
+    numbers = Numbers()
+    trees = PersonTrees.of(tables, policy, numbers, is_released=True)
+    profiles = trees.profiles(lambda part: part.policy.quasi, numbers)
+    return np.unique(profiles, return_counts=True)[1].astype(np.int64)
+
+
 def _people_checks(trees: PersonTrees, policy: Policy, numbers: Numbers) -> tuple[IntArray, list[Check]]:
     """Check every model on the people who share a tree, over the quasi columns of all tables."""
     profiles = trees.profiles(lambda part: part.policy.quasi, numbers)

@@ -15,11 +15,12 @@ WIDE = 900
 
 def group_sizes(risk: Mapping[str, Any]) -> str:
     """Draw how many rows stand in groups of which size, before and after."""
-    before, after = risk["before"], risk["after"]
+    before, after, units = risk["before"], risk["after"], risk["units"]
+    one = {"rows": "row", "people": "person"}[units]
     names = [name for name in step_names() if name in after["sizes"] or (before and name in before["sizes"])]
     return Pairs(
-        "Rows by the size of their group",
-        tuple(f"{name} row{'' if name == '1' else 's'}" for name in names),
+        f"{units.capitalize()} by the size of their {'group' if units == 'rows' else risk['name']}",
+        tuple(f"{name} {one if name == '1' else units}" for name in names),
         tuple(after["sizes"].get(name, 0) for name in names),
         None if before is None else tuple(before["sizes"].get(name, 0) for name in names),
         (before["rows"] if before else 0, after["rows"]),

@@ -93,7 +93,7 @@ def report_facts(
             "policy": policy_in_words(
                 subject.policy, is_public=edition == "public", generalizes=subject.form.generalizes
             ),
-            "questions": three_questions(attacks, risk, unicity, subject.said.released, is_public=edition == "public"),
+            "questions": three_questions(attacks, risk, unicity, subject.released_units, is_public=edition == "public"),
             "risk": risk,
             "unicity": unicity,
             "columns": columns(subject),
@@ -147,7 +147,7 @@ def write_report(
     """Write the report of a release to a file, whole or not at all; ``options`` are those of ``report_facts``."""
     goal = Path(path)
     refuse_place(goal)
-    facts = report_facts(release, load_policy(policy, to="report"), **options)
+    facts = report_facts(release, load_policy(policy), **options)
     write_page(goal, render(facts, title), is_public=facts["edition"] == "public")
     return goal
 
@@ -172,11 +172,13 @@ def _summary(subject: Subject) -> dict[str, Any]:
     """Return what a reader wants to know first."""
     said = subject.said
     form = "cell by cell" if said.node is None else "column by column"
-    form = form if subject.form.generalizes else subject.form.title
+    form = form if subject.form.generalizes and not subject.form.is_joined else subject.form.title
     return {
         "form": form,
         "k": subject.k,
         "noun": subject.verdict.noun,
+        "nouns": subject.form.nouns,
+        "units": subject.units,
         "algorithm": said.algorithm,
         **{name: getattr(said, name) for name in ("eligible", "released", "suppressed", "groups", "smallest_group")},
         "people": None if said.people is None else said.people.to_dict(),

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from indistinct.counting import FrequencyList, as_declared, encode_eligible
+from indistinct.counting.joined_tables import count_tables
 from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.linkage import count_with_population
 from indistinct.policy import Policy
+from indistinct.policy.linked_tables import TABLE
 from indistinct.privacy.model import least_rows
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.recoding import Recoding
@@ -54,8 +56,8 @@ class Subject:
     edition: Edition
     before: FrequencyList | None
     """The counts of the private table; None in a public edition, and where nobody gave the table."""
-    source: Rows | None
-    """The private table, if it was given for an internal edition."""
+    sources: Mapping[str, Rows]
+    """The private table, or each of several by its name, as far as they were given for an internal edition."""
     entry: int | None = None
     """The number of the release in a ledger, if it knows it."""
 
@@ -78,17 +80,29 @@ class Subject:
 
     @property
     def released(self) -> Rows:
-        """The released table that has the quasi columns."""
+        """The released table that has the quasi columns; asked of several tables it raises a TableError."""
         return self.tables[self.form.first]
 
-    def with_column(self, column: str) -> Rows:
-        """The released table that has a column."""
-        return next(rows for rows in self.tables.values() if column in rows.columns())
+    @property
+    def original(self) -> Any:
+        """The private table, or several by their names, as other parts of the system take them; None without any."""
+        return given_tables(self.sources, self.policy)
 
     @property
     def node(self) -> Mapping[str, int] | None:
         """The level of each column of a full-domain release."""
         return self.said.node if self.form.generalizes else None
+
+    @property
+    def units(self) -> Literal["rows", "people"]:
+        """What the sizes of its groups count: people who share a profile, where several tables belong together."""
+        return "people" if self.form.is_joined else "rows"
+
+    @property
+    def released_units(self) -> int:
+        """The rows of the release, or its people where those are counted."""
+        people = self.said.people
+        return people.released if self.form.is_joined and people is not None else self.said.released
 
     @property
     def k(self) -> int:
@@ -99,6 +113,8 @@ class Subject:
         """Return the columns by which released rows form groups: those of each quasi-identifier, or the class."""
         if not self.form.generalizes:
             return [(self.form.noun, self.form.grouped_by(()))]
+        if self.form.is_joined:
+            return [(self.form.noun, self.policy.quasi)]
         assert self.policy.quasi_identifiers is not None  # set when the policy was made
         return [(name, tuple(columns)) for name, columns in self.policy.quasi_identifiers.items()]
 
@@ -117,44 +133,84 @@ def open_subject(
     if not is_made_here and not has_manifest(release):
         raise TableError("a report is made of a Release, or of a folder that anonymize wrote, with its manifest.json")
     with ExitStack() as stack:
-        source = None
+        sources: dict[str, Rows] = {}
         if original is not None and edition == "internal":
-            given = stack.enter_context(use_table(original, **reading))
-            source = stack.enter_context(as_declared(given, policy))
+            for name, part in policy.parts.items():
+                one = _named(original, policy)[name]
+                given = stack.enter_context(use_table(one, **reading))
+                sources[name] = stack.enter_context(as_declared(given, part.policy))
         if is_made_here:
-            yield _subject_of_release(stack, release, edition, source)
+            yield _subject_of_release(stack, release, edition, sources)
         else:
-            yield _subject_of_folder(stack, ReleasedTables.of(release, policy, **reading), policy, edition, source)
+            yield _subject_of_folder(stack, ReleasedTables.of(release, policy, **reading), policy, edition, sources)
 
 
-def _subject_of_release(stack: ExitStack, release: MadeRelease, edition: Edition, source: Rows | None) -> Subject:
+def given_tables(sources: Mapping[str, Rows], policy: Policy) -> Any:
+    """Return opened tables as whoever takes a policy takes them: one by itself, several by their names."""
+    if policy.form.is_joined:
+        return sources or None
+    return next(iter(sources.values()), None)
+
+
+def _named(original: Any, policy: Policy) -> Mapping[str, Any]:
+    """Return each original by the name of its table, or raise a TableError that says which are missing."""
+    if not policy.form.is_joined:
+        return dict.fromkeys(policy.parts, original)
+    if not isinstance(original, Mapping) or set(original) != set(policy.parts):
+        raise TableError(f"original: the policy describes several tables; give each by name: {', '.join(policy.parts)}")
+    return original
+
+
+def _subject_of_release(
+    stack: ExitStack, release: MadeRelease, edition: Edition, sources: Mapping[str, Rows]
+) -> Subject:
     verdict = release.verdict
-    if verdict is None or source is not None:
-        verdict = release.verify(original=source)
+    if verdict is None or sources:
+        verdict = release.verify(original=given_tables(sources, release.policy))
     before = None
     if edition == "internal":
         before = release.recoding.frequencies
-        if any(
-            before.base.node
-        ):  # counted at a higher node, since the table outgrows a machine: other groups than people form
-            before = None if source is None else _count_source(source, release.policy)
+        if any(before.base.node):  # counted at a higher node, where other groups form than in the table
+            before = _count_sources(sources, release.policy)
     released = release.released_tables()
     tables = stack.enter_context(released.rows())
-    return Subject(release.policy, released, tables, verdict, edition, before, source, release.entry)
+    return Subject(release.policy, released, tables, verdict, edition, before, sources, release.entry)
 
 
-def _count_source(source: Rows, policy: Policy) -> FrequencyList:
-    with encode_eligible(source, policy) as encoded:
-        return count_with_population(encoded, policy)
+def _count_sources(sources: Mapping[str, Rows], policy: Policy) -> FrequencyList | None:
+    """Count the private tables; None if there are none."""
+    if not sources:
+        return None
+    with ExitStack() as stack:
+        encoded = {
+            name: stack.enter_context(encode_eligible(sources[name], part.policy, policy.counted_columns(name)))
+            for name, part in policy.parts.items()
+        }
+        if policy.form.is_joined:
+            return count_tables(encoded, policy).frequencies
+        return count_with_population(encoded[TABLE], policy)
 
 
 def _subject_of_folder(
-    stack: ExitStack, released: ReleasedTables, policy: Policy, edition: Edition, source: Rows | None
+    stack: ExitStack, released: ReleasedTables, policy: Policy, edition: Edition, sources: Mapping[str, Rows]
 ) -> Subject:
-    verdict = verify(released, policy, original=source)
+    verdict = verify(released, policy, original=given_tables(sources, policy))
     tables = stack.enter_context(released.rows())
-    present = {column for rows in tables.values() for column in rows.columns()}
-    if not present.issuperset(policy.with_role("quasi", "sensitive")):
+    found = columns_by_table(tables, policy)
+    if {name for columns in found.values() for name in columns} != set(policy.with_role("quasi", "sensitive")):
         verdict.raise_if_failed()  # there is nothing to report about a table without its columns
-    before = None if source is None else _count_source(source, policy)
-    return Subject(policy, released, tables, verdict, edition, before, source)
+    return Subject(policy, released, tables, verdict, edition, _count_sources(sources, policy), sources)
+
+
+def columns_by_table(tables: Mapping[str, Rows], policy: Policy) -> dict[str, dict[str, str]]:
+    """Return the quasi and sensitive columns of each table: the name that a policy has for it, and that in the table.
+
+    Both are the same but for several tables, whose policy calls a column ``table.column``.
+    """
+    asked = policy.with_role("quasi", "sensitive")
+    found = {}
+    for table, rows in tables.items():
+        start = f"{table}." if policy.form.is_joined else ""
+        named = {name: name.removeprefix(start) for name in asked if name.startswith(start)}
+        found[table] = {name: own for name, own in named.items() if own in rows.columns()}
+    return found

@@ -16,7 +16,7 @@ from indistinct.engine import open_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.examples import EXAMPLES
 from indistinct.progress import Watch
-from indistinct.report import LabelCounts, count_labels, three_questions
+from indistinct.report import LabelCounts, count_released, three_questions
 from indistinct.studio.jobs import Job
 from indistinct.studio.opened import Opened
 from indistinct.studio.settings import Choice
@@ -171,12 +171,8 @@ class Work(Opened):
         """Count the rows of each label of the released quasi and sensitive columns; they are counted once."""
         with self._using:
             if self._counted_after is None and self.release is not None:
-                wanted = self.release.policy.with_role("quasi", "sensitive")
-                found: dict[str, LabelCounts] = {}
                 with self.release.released_tables().rows() as tables:
-                    for rows in tables.values():
-                        found |= count_labels(rows, [name for name in wanted if name in rows.columns()])
-                self._counted_after = found
+                    self._counted_after = count_released(tables, self.release.policy)
             return self._counted_after or {}
 
     @contextmanager

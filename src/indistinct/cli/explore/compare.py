@@ -11,8 +11,8 @@ import typer
 
 from indistinct.atomic_files import write_whole
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, PolicyPath, Reading, Table
-from indistinct.cli.paths import refuse_place
+from indistinct.cli.options import AsJson, PolicyPath, Reading, without_none
+from indistinct.cli.paths import Tables, refuse_place, tables_given
 from indistinct.errors import (
     InfeasibleError,
     InterruptedSearchError,
@@ -44,7 +44,7 @@ EXIT_CODES = {
 
 def compare(
     policy_path: PolicyPath,
-    table: Table,
+    tables: Tables,
     algorithm: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="An algorithm to compare; may be repeated. Else all.")
     ] = None,
@@ -86,52 +86,59 @@ def compare(
     Each release is made, recounted and thrown away: nothing is written but the chart. What is said about queries asks
     for them, too.
     """
-    from indistinct.engine import open_table
     from indistinct.pipeline import comparison
+    from indistinct.pipeline.stages import open_tables
     from indistinct.pipeline.trials import QUERY_ERROR, SHOWN_MEASURES
-    from indistinct.policy.algorithms import declared_class, options_of
     from indistinct.policy.files.policy_file import read_policy
     from indistinct.utility.workload import queries as drawn
 
     if chart is not None:
         refuse_place(chart, "a chart", [".svg"], replace=replace)
     policy = read_policy(policy_path)
-    said: dict[str, Any] = {"number": number, "dimensions": dimensions, "selectivity": selectivity}
-    said |= {"sensitive": sensitive, "seed": seed}
-    options = {name: value for name, value in said.items() if value is not None}
+    said = {"number": number, "dimensions": dimensions, "selectivity": selectivity}
+    options: dict[str, Any] = without_none(**said, sensitive=sensitive, seed=seed)
     has_queries = queries or bool(options)
-    asked, measure = measure, _measure(policy, measure, has_queries)
-    optimized = None if asked is None or measure == QUERY_ERROR else measure
+    ranked_by = _measure(policy, measure, has_queries)
+    optimized = None if measure is None or ranked_by == QUERY_ERROR else ranked_by
     with (
         show.progress(time_limit) as watch,
-        open_table(table, **reading.arguments()) as rows,
+        open_tables(tables_given(policy, tables), policy, **reading.arguments()) as opened,
     ):
+        rows = opened if policy.tables else opened["table"]
         workload = drawn(rows, policy, **options) if has_queries else None
         found = comparison.compare(
             rows, policy, algorithms=algorithm or None, measure=optimized, workload=workload, watch=watch
         )
-    best = found.best(measure)
+    best = found.best(ranked_by)
     if chart is not None:
-        shown = list(dict.fromkeys([measure, *SHOWN_MEASURES]))[: len(SHOWN_MEASURES)]
-        picture = found.svg(shown)
-        write_whole(chart, picture)
+        shown = list(dict.fromkeys([ranked_by, *SHOWN_MEASURES]))[: len(SHOWN_MEASURES)]
+        write_whole(chart, found.svg(shown))
     if as_json:
-        about = {"measure": measure, "best": None if best is None else best.label}
+        about = {"measure": ranked_by, "best": None if best is None else best.label}
         show.document(about | found.to_dict() | {"written": None if chart is None else str(chart)})
     else:
-        _show(found, measure)
-        _summarize(found, measure, best)
+        _show(found, ranked_by)
+        _summarize(found, ranked_by, best)
         if chart is not None:
             show.say(f"written to {chart}", show.GOOD)
         if best is not None:
-            names = [trial.algorithm for trial in _equals(found, measure, best)]
-            named = [] if policy.algorithm in names else ["--algorithm", best.algorithm]
-            chosen = best.algorithm if named else policy.algorithm
-            if optimized is not None and "measure" in options_of(declared_class(chosen)):
-                named += ["--measure", optimized]
-            show.next_steps(["anonymize", policy_path, table, "-o", "release", *named])
+            named = _options_of_best(policy, found, ranked_by, optimized)
+            show.next_steps(["anonymize", policy_path, *tables, "-o", "release", *named])
     if best is None:
         raise typer.Exit(max(EXIT_CODES[trial.ending] for trial in found.trials))
+
+
+def _options_of_best(policy: Policy, found: Comparison, ranked_by: str, optimized: str | None) -> list[str]:
+    """Return the options of anonymize that make the best release; the policy's own algorithm need not be named."""
+    from indistinct.policy.algorithms import declared_class, options_of
+
+    best = found.best(ranked_by)
+    assert best is not None  # asked before
+    is_own = policy.algorithm in [trial.algorithm for trial in _equals(found, ranked_by, best)]
+    named = [] if is_own else ["--algorithm", best.algorithm]
+    chosen = policy.algorithm if is_own else best.algorithm
+    takes_measure = optimized is not None and "measure" in options_of(declared_class(chosen))
+    return [*named, "--measure", str(optimized)] if takes_measure else named
 
 
 def _measure(policy: Policy, asked: str | None, has_queries: bool) -> str:

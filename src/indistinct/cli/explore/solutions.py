@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, PolicyPath, Reading, Table, TimeLimit
+from indistinct.cli.options import AsJson, PolicyPath, Reading, TimeLimit
+from indistinct.cli.paths import Tables, tables_given
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def solutions(
     policy_path: PolicyPath,
-    table: Table,
+    tables: Tables,
     preference: Annotated[
         str,
         typer.Option(
@@ -44,7 +45,7 @@ def solutions(
     policy = read_policy(policy_path)
     rank = preference_named(preference)
     with show.progress(time_limit) as watch:
-        found = minimal(table, policy, watch=watch, **reading.arguments())
+        found = minimal(tables_given(policy, tables), policy, watch=watch, **reading.arguments())
     chosen = preferred_solution(found, preference)
     shown = found if most is None else sorted(found, key=lambda one: one is not chosen)[:most]
     if as_json:
@@ -76,7 +77,7 @@ def solutions(
     show.say("to release this one, or another by its levels, put these lines into the policy:", show.QUIET)
     for line in picking_lines(chosen):
         show.line(f"  {line}", show.ACCENT)
-    show.next_steps(["anonymize", policy_path, table, "-o", "release"])
+    show.next_steps(["anonymize", policy_path, *tables, "-o", "release"])
 
 
 def picking_lines(solution: Solution) -> list[str]:

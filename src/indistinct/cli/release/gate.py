@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from indistinct.policy import Policy
 
 RELEASED = ("table", "quasi", "sensitive")
-"""What the tables of a release are called: where one lies, there must be a manifest."""
+"""What the tables of a release are called: where one lies, there must be a manifest. A policy may name others."""
 
 
 def gate(
@@ -44,7 +44,8 @@ def gate(
     from indistinct.policy.files.policy_file import read_policy
 
     policy = None if policy_path is None else read_policy(policy_path)
-    found = {folder: _why_it_fails(folder, policy) for folder in _release_folders(paths)}
+    names = {*RELEASED, *(() if policy is None else policy.parts)}
+    found = {folder: _why_it_fails(folder, policy) for folder in _release_folders(paths, names)}
     failed = {str(folder): why for folder, why in found.items() if why is not None}
     if as_json:
         show.document({"releases": [str(folder) for folder in found], "failed": failed})
@@ -75,39 +76,39 @@ def _why_it_fails(folder: Path, policy: Policy | None) -> str | None:
     )
 
 
-def _release_folders(paths: Sequence[Path]) -> list[Path]:
-    """Return the folders of the releases that are meant, each once, in order of their names."""
+def _release_folders(paths: Sequence[Path], names: Collection[str]) -> list[Path]:
+    """Return the folders of the releases that are meant, whose tables have these names, in the order of theirs."""
     found: set[Path] = set()
     for path in paths:
-        if path.is_dir() and not _release_around(path):
-            below = set(_releases_below(path))
+        if path.is_dir() and not _release_around(path, names):
+            below = set(_releases_below(path, names))
             if not below:
                 raise TableError(f"{path} holds no release; name a folder that anonymize wrote, or one that holds some")
             found |= below
         else:
-            found |= set(_release_around(path))
+            found |= set(_release_around(path, names))
     return sorted(found)
 
 
-def _releases_below(folder: Path) -> Iterator[Path]:
+def _releases_below(folder: Path, tables: Collection[str]) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        if _is_release(names + folders):
+        if _is_release(names + folders, tables):
             folders.clear()  # what lies in a release is part of it
             yield Path(place)
 
 
-def _release_around(path: Path) -> list[Path]:
+def _release_around(path: Path, tables: Collection[str]) -> list[Path]:
     """Return the release that a path is in; a file that is gone may have left one without its manifest."""
     for place in (path, *path.parents):
-        if place.is_dir() and _is_release([one.name for one in place.iterdir()]):
+        if place.is_dir() and _is_release([one.name for one in place.iterdir()], tables):
             return [place]
     return []
 
 
-def _is_release(names: Sequence[str]) -> bool:
+def _is_release(names: Sequence[str], tables: Collection[str]) -> bool:
     from indistinct.engine.formats import FORMATS, load_format
     from indistinct.release.folder import MANIFEST
 
     suffixes = {suffix for kind in FORMATS for suffix in load_format(kind).suffixes}
-    return MANIFEST in names or any(Path(name).stem in RELEASED and Path(name).suffix in suffixes for name in names)
+    return MANIFEST in names or any(Path(name).stem in tables and Path(name).suffix in suffixes for name in names)

@@ -10,6 +10,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import LEDGER_HELP, AsJson, PolicyPath, Reading
+from indistinct.cli.paths import tables_given
 from indistinct.errors import ExposedError, OutputError, VerificationError
 
 EXIT_CODES = {"failed": VerificationError.exit_code, "broken": ExposedError.exit_code}
@@ -26,8 +27,11 @@ def report(
         typer.Option("--output", "-o", metavar="FILE", help="The page to write: a file that ends in .html."),
     ] = None,
     original: Annotated[
-        str | None,
-        typer.Option(metavar="TABLE", help="The private table, which only the internal edition looks at."),
+        list[str] | None,
+        typer.Option(
+            metavar="TABLE",
+            help="The private table, which only the internal edition looks at; each of several as NAME=TABLE.",
+        ),
     ] = None,
     edition: Annotated[
         str, typer.Option(help="internal (describes the private table) or public (for whoever gets the release).")
@@ -84,7 +88,7 @@ def report(
             release,
             policy,
             edition=chosen,
-            original=original,
+            original=tables_given(policy, original, "--original") if original else None,
             external=external,
             earlier=earlier or (),
             population=int(population) if population and population.isdecimal() else population,
@@ -100,7 +104,7 @@ def report(
         show.document(facts | {"written": None if output is None else str(output)})
     else:
         assert output is not None  # asked for above
-        _tell(output, chosen, concluded, original is not None, policy_path, release)
+        _tell(output, chosen, concluded, bool(original), policy_path, release)
     if concluded["outcome"] in EXIT_CODES:
         raise typer.Exit(EXIT_CODES[concluded["outcome"]])
 

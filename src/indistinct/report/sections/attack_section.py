@@ -26,7 +26,7 @@ def attack_outcomes(
         subject.policy,
         external=external,
         earlier=earlier,
-        original=subject.source,  # never there in a public edition
+        original=subject.original,  # never there in a public edition
         most=0 if is_public else MOST_FINDINGS,
         **reading,
     )

@@ -8,9 +8,10 @@ from typing import Any
 
 from indistinct.counting import FrequencyList
 from indistinct.engine import Rows
-from indistinct.hierarchy import CompiledHierarchy, label_text
+from indistinct.hierarchy import CompiledHierarchy, Hierarchy, label_text
+from indistinct.policy import Policy
 from indistinct.release.manifest import Facts
-from indistinct.report.subject import Subject
+from indistinct.report.subject import Subject, columns_by_table
 
 MOST_BARS = 12
 """Labels of a column that are shown one by one; the others are added up."""
@@ -23,7 +24,7 @@ BeforeAndAfter = Mapping[str | None, tuple[int, int]]
 
 def columns(subject: Subject) -> list[dict[str, Any]]:
     """Describe every quasi and sensitive column."""
-    after = _count_labels(subject)
+    after = count_released(subject.tables, subject.policy)
     made = [_quasi(subject, name, after[name]) for name in subject.policy.quasi]
     before = _sensitive_before(subject)
     for name in subject.policy.with_role("sensitive"):
@@ -50,13 +51,13 @@ def _quasi(subject: Subject, name: str, after: LabelCounts) -> dict[str, Any]:
     if subject.before is None:
         return described | {"after": bars(after)}
     place = subject.before.columns.index(name)
-    compiled = subject.before.hierarchies[place]
-    values = _value_counts(subject.before, place)
+    compiled = _own_hierarchy(subject.before, place, hierarchy)
+    values = dict(zip(compiled.values, _value_counts(subject.before, place), strict=True))
     described["levels"] = _levels(compiled, values)
     described["before"] = bars(values, order=_order(compiled))
     if level is None:
         return described | {"after": bars(after)}
-    return described | {"after": bars(after, _at_level(subject.before, place, level))}
+    return described | {"after": bars(after, _at_level(compiled, values, level))}
 
 
 def bars(
@@ -136,12 +137,12 @@ def _order(compiled: CompiledHierarchy) -> dict[str | None, Any] | None:
     return None if keys is None else dict(zip(compiled.values, keys, strict=True))
 
 
-def _count_labels(subject: Subject) -> dict[str, LabelCounts]:
+def count_released(tables: Mapping[str, Rows], policy: Policy) -> dict[str, LabelCounts]:
     """Count the released rows of each label of each quasi and sensitive column."""
     found: dict[str, LabelCounts] = {}
-    for rows in subject.tables.values():
-        mine = [name for name in subject.policy.with_role("quasi", "sensitive") if name in rows.columns()]
-        found |= count_labels(rows, mine)
+    for table, columns in columns_by_table(tables, policy).items():
+        counts = count_labels(tables[table], list(columns.values()))
+        found |= {name: counts[own] for name, own in columns.items()}
     return found
 
 
@@ -163,24 +164,37 @@ def count_labels(
 
 def _sensitive_before(subject: Subject) -> dict[str, LabelCounts]:
     """Count the sensitive values of the eligible private rows, as far as somebody can see them here."""
-    names = subject.policy.with_role("sensitive")
-    if subject.source is not None:
-        return count_labels(subject.source, names, [condition.as_triple() for condition in subject.policy.eligible])
-    if subject.before is None:
-        return {}
+    policy = subject.policy
+    found: dict[str, LabelCounts] = {}
+    for table, columns in columns_by_table(subject.sources, policy).items():
+        own_policy = policy.parts[table].policy
+        asked = {name: own for name, own in columns.items() if policy.columns[name].role == "sensitive"}
+        where = [condition.as_triple() for condition in own_policy.eligible]
+        counts = count_labels(subject.sources[table], list(asked.values()), where)
+        found |= {name: counts[own] for name, own in asked.items()}
+    if found or subject.before is None:
+        return found
     tallies = subject.before.base.tallies
     return {name: dict(zip(tally.texts, tally.totals.tolist(), strict=True)) for name, tally in tallies.items()}
 
 
-def _value_counts(before: FrequencyList, place: int) -> dict[str | None, int]:
-    return dict(zip(before.hierarchies[place].values, before.value_counts(place).tolist(), strict=True))
+def _own_hierarchy(before: FrequencyList, place: int, hierarchy: Hierarchy) -> CompiledHierarchy:
+    """Return the hierarchy of a column's own values; where tables are counted together, others have a last one."""
+    compiled = before.hierarchies[place]
+    return hierarchy.compile(compiled.values[:-1]) if before.has_absent else compiled
 
 
-def _at_level(before: FrequencyList, place: int, level: int) -> dict[str | None, int]:
+def _value_counts(before: FrequencyList, place: int) -> list[int]:
+    """Return the rows of each of a column's own values."""
+    counts: list[int] = before.value_counts(place).tolist()
+    return counts[:-1] if before.has_absent else counts
+
+
+def _at_level(compiled: CompiledHierarchy, values: LabelCounts, level: int) -> dict[str | None, int]:
     """Count the eligible rows of each label at a level."""
-    compiled, counts = before.hierarchies[place], dict.fromkeys(before.hierarchies[place].labels[level], 0)
-    for code, rows in zip(compiled.maps[level].tolist(), before.value_counts(place).tolist(), strict=True):
-        counts[compiled.labels[level][code]] += rows
+    labels, counts = compiled.labels[level], dict.fromkeys(compiled.labels[level], 0)
+    for code, rows in zip(compiled.maps[level].tolist(), values.values(), strict=True):
+        counts[labels[code]] += rows
     return counts
 
 

@@ -60,11 +60,13 @@ def _commands(subject: Subject, ledger: Mapping[str, Any] | None) -> list[dict[s
         ]
     options, lines = _said_of_algorithm(subject)
     options += _said_of_run(subject) + _said_of_ledger(ledger)
-    command = shlex.join(["indistinct", "anonymize", "policy.toml", "TABLE", "-o", "release", *options])
+    tables = [f"{name}=TABLE" for name in subject.policy.parts] if subject.form.is_joined else ["TABLE"]
+    originals = " ".join(f"--original {table}" for table in tables)
+    command = shlex.join(["indistinct", "anonymize", "policy.toml", *tables, "-o", "release", *options])
     return [
         {"does": f"makes the release{f', with {lines} in the policy' if lines else ''}", "command": command},
-        {"does": "proves it", "command": "indistinct verify policy.toml release --original TABLE"},
-        {"does": "makes this page", "command": "indistinct report policy.toml release --original TABLE -o report.html"},
+        {"does": "proves it", "command": f"indistinct verify policy.toml release {originals}"},
+        {"does": "makes this page", "command": f"indistinct report policy.toml release {originals} -o report.html"},
     ]
 
 
@@ -89,7 +91,7 @@ def _said_of_run(subject: Subject) -> list[str]:
     """Return the options of the command that set limits to the run, or lifted one."""
     limits = {} if subject.said.limits is None else subject.said.limits.to_dict()
     said = [text for name, limit in limits.items() for text in (f"--{name.replace('_', '-')}", str(limit))]
-    said += ["--engine", "spark"] if subject.released.kind == "spark" else []
+    said += ["--engine", "spark"] if next(iter(subject.tables.values())).kind == "spark" else []
     is_unsafe = subject.manifest is not None and bool(subject.manifest.unsafe)
     return said + (["--allow-unsafe"] if is_unsafe else [])
 

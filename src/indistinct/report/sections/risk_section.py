@@ -12,6 +12,7 @@ from indistinct.engine import PROFILE, Rows
 from indistinct.errors import PolicyError
 from indistinct.policy import PSEUDONYM
 from indistinct.profiling import DistinctRows, minimal_combinations
+from indistinct.proof.tables_verdict import profile_sizes
 from indistinct.report.subject import Subject
 
 STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
@@ -35,10 +36,11 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
     if not subject.released.count():
         return []
     is_asked = population is not None and subject.form.generalizes and not subject.policy.person_columns
-    whole = None if subject.policy.eligible else subject.source
+    whole = None if subject.policy.eligible else subject.original
     return [
         {
             "name": name,
+            "units": subject.units,
             "columns": list(columns),
             "before": _with(
                 figures(_sizes_before(subject, columns)),
@@ -46,7 +48,7 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
                 _people_before(subject, columns),
             ),
             "after": _with(
-                figures(subject.released.sizes_by(columns)),
+                figures(_sizes_after(subject, columns)),
                 _journalist(subject.released, columns, subject, population, reading) if is_asked else None,
                 _people_after(subject, columns),
             ),
@@ -58,6 +60,8 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
 
 def release_unicity(subject: Subject) -> dict[str, Any]:
     """Return how many released rows stand alone to whoever knows any few cells, whatever their columns."""
+    if subject.form.is_joined:
+        return {"left_out": "its cells stand in several tables, and rows of one person are found together"}
     if not subject.form.generalizes:
         return {"left_out": "quasi-identifiers are published as they are, so whoever knows them finds a person's class"}
     hidden = subject.policy.pseudonym_columns
@@ -105,7 +109,7 @@ def _with(
 def _people_before(subject: Subject, columns: Columns) -> dict[str, Any] | None:
     """Return what the groups of the private table are in people; None where nobody has several rows."""
     groups = _groups_before(subject, columns)
-    if groups is None or groups.people is None:
+    if groups is None or groups.people is None or subject.form.is_joined:
         return None
     exposed = Exposed(groups.in_people().sizes, groups.people)
     smallest = int(exposed.sizes.min(initial=exposed.records))
@@ -117,6 +121,8 @@ def _people_after(subject: Subject, columns: Columns) -> dict[str, Any] | None:
 
     Linked rows are found together, so what people share is all of them.
     """
+    if subject.form.is_joined:
+        return None  # all figures count people
     if subject.policy.links_rows and PSEUDONYM in subject.released.columns():
         with subject.released.with_profiles(columns, (PSEUDONYM,), PROFILE) as profiled:
             found = figures(profiled.sizes_by((PROFILE,), (PSEUDONYM,)))
@@ -138,7 +144,18 @@ def _journalist(rows: Rows | None, columns: Columns, subject: Subject, populatio
 
 def _sizes_before(subject: Subject, columns: Columns) -> IntArray | None:
     groups = _groups_before(subject, columns)
-    return None if groups is None else groups.sizes
+    if groups is None or not subject.form.is_joined:
+        return None if groups is None else groups.sizes
+    assert groups.people is not None  # tables are joined by whose rows they are
+    _, profile_of = groups.people.by_profile()
+    return np.bincount(profile_of).astype(np.int64)
+
+
+def _sizes_after(subject: Subject, columns: Columns) -> IntArray:
+    """Return the sizes of the released groups: in rows, or of profiles in people where there are several tables."""
+    if subject.form.is_joined:
+        return profile_sizes(subject.tables, subject.policy)
+    return subject.released.sizes_by(columns)
 
 
 def _groups_before(subject: Subject, columns: Columns) -> Groups | None:
@@ -151,7 +168,7 @@ def _groups_before(subject: Subject, columns: Columns) -> Groups | None:
 def _identifying(subject: Subject, columns: Columns) -> list[dict[str, Any]]:
     """Return the smallest sets of columns by which nearly all rows, or people, of the private table stand alone."""
     before = subject.before
-    if before is None or len(before.base) > MOST_TUPLES:
+    if before is None or before.has_absent or len(before.base) > MOST_TUPLES:
         return []
     counted = DistinctRows(before.columns, tuple(len(h.values) for h in before.hierarchies), before.base)
     found = minimal_combinations(counted, NEARLY, MOST_COLUMNS)

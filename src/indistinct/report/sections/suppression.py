@@ -86,11 +86,12 @@ def _hit_labels(before: FrequencyList, groups: Groups, lost_rows: IntArray) -> l
     found: list[dict[str, Any]] = []
     for column, (name, level) in enumerate(zip(before.columns, groups.node, strict=True)):
         labels = before.hierarchies[column].labels[level]
+        labels = labels[:-1] if before.has_absent else labels  # the last is that of other tables' rows
         if len(labels) < 2:
             continue  # what all rows have in common was not hit in particular
         codes = groups.label_codes(column)
-        rows = np.bincount(codes, groups.sizes, len(labels))
-        lost = np.bincount(codes, lost_rows, len(labels))
+        rows = np.bincount(codes, groups.sizes, len(labels))[: len(labels)]
+        lost = np.bincount(codes, lost_rows, len(labels))[: len(labels)]
         found += [
             {"column": name, "label": label_text(labels[code]), "rows": int(rows[code]), "suppressed": int(lost[code])}
             for code in np.flatnonzero(lost)
