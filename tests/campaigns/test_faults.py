@@ -29,8 +29,8 @@ from campaigns import faults
 from campaigns.running import Options
 
 def unswept():
-    from indistinct import atomic_files as whole_files
-    whole_files.remove_forsaken = whole_files.remove_forsaken_drafts = lambda place: 0
+    from indistinct import atomic_files
+    atomic_files.remove_forsaken = atomic_files.remove_forsaken_drafts = lambda place: 0
 
 def run(inputs, setup=None, **more):
     options = Options("faults", seed=3, inputs=inputs, more={"how": "events", **more})

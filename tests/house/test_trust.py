@@ -76,55 +76,77 @@ SAFE_ENDINGS = (
 """How functions of the engine are named that give SQL; each is looked at by itself."""
 REASONED = {
     "a name that the session counts up, or one of a table that it made": {
-        *("source.relation", "self.relation", "relation", "self._source.relation", "self.source.relation"),
-        *("self._made.coded", "self._read.dictionary", "encoding.dictionary", "dictionary", "coded", "placed", "table"),
-        *("told", "released", "view", "theirs", "stored", "self.apart", "unordered", "labels", "database"),
-        *("schema", "self._schema", "stored[0]", "own", "encoding.relation", "self.stored", "self.line", "fold.stored"),
-        *("fold.line", "stack.enter_context(self._source.session.registered_table(pa.table(data)))"),
-        "given.enter_context(source.session.registered_table(_days_of_people(plan.shifts)))",
-        *("given.enter_context(source.session.registered_table(suppressed))", "unordered.table"),
+        "apart",
+        "coded",
+        "database",
+        "dictionary",
+        "enter_context",
+        "labels",
+        "line",
+        "lines",
+        "other",
+        "others",
+        "own",
+        "placed",
+        "relation",
+        "relation_of",
+        "released",
+        "rows",
+        "_schema",
+        "schema",
+        "sent",
+        "store",
+        "stored",
+        "table",
+        "told",
+        "unordered",
+        "view",
     },
-    "a name made of a letter and a number: g1, l0, k2": {
-        *("name", "name_of", "names", "names[column]", "alias", "place_of[column]", "self._groups"),
-        *("self._groups[release]", "by", "_as_texts(names)", "_as_texts(cells)"),
-    },
+    "a name made of a letter and a number: g1, l0, k2": {"_as_texts", "by", "_groups", "name", "name_of", "names"},
     "SQL that was made of quoted names by whoever calls": {
-        *(
-            "cells",
-            "spans_as_text(source.relation, source.types)",
-            "clause",
-            "condition",
-            "encoding.where[0]",
-            "query",
-            "mine",
-            "more",
-            "apart",
-            "text",
-        ),
-        *(
-            "texts[column]",
-            "first",
-            "is_linked",
-            "partitions",
-            "options",
-            "codes",
-            "joined",
-            "joins",
-            "others",
-            "found.sql",
-            "sql",
-            "size",
-        ),
-        *("columns", "self.shown[column]", "encoding.number_of_rows", "self._made.number_of_rows", "self._cells()"),
-        *("layout.scan_lines(NO_CELL)", "fold.rows", "self._read(types, f'{delimited}{line_end}')"),
-        "replace(self, path=path, blank_lines=0)._read(types, delimited, header=False)",
+        "_cells",
+        "_every",
+        "_people",
+        "_read",
+        "_with_alias",
+        "cell",
+        "cells",
+        "codes",
+        "columns",
+        "condition",
+        "distinct_estimate",
+        "eligible",
+        "first",
+        "fromkeys",
+        "identifier",
+        "is_linked",
+        "join",
+        "joined",
+        "joins",
+        "key",
+        "key_of",
+        "mine",
+        "more",
+        "options",
+        "profiles",
+        "query",
+        "read",
+        "sha256",
+        "shown",
+        "size",
+        "spans_as_text",
+        "sql",
+        "text",
+        "texts",
+        "theirs",
+        "where",
     },
-    "a type, as DuckDB itself writes it": {"types[column]", "stored[column]", "kind"},
-    "a number": {"release", "position", "max(self.memory_limit - number, SMALLEST_MEMORY)"},
+    "a type, as DuckDB itself writes it": {"kind"},
+    "a number": {"max", "number_of_rows", "position", "release"},
     "a setting of ours, by a name of ours": {"setting"},
-    "a word of ours": {"action", "ENTRIES.name"},
+    "a word of ours": {"action"},
 }
-"""What stands in SQL and is not followed further, by the reason why it may."""
+"""What stands in SQL and is not followed further, by what it is called and the reason why it may."""
 
 
 class Scope:
@@ -190,10 +212,26 @@ class Scope:
             case ast.Call() if _is_safe(name_of(node.func).split(".")[-1]):
                 return
             case _:
-                yield name_of(node)
+                yield last_word(node)
                 return
         for part in parts:
             yield from self.unsure(part, seen)
+
+
+def last_word(node: ast.expr) -> str:
+    """Return what an expression is called: an attribute or a function without what it belongs to.
+
+    >>> last_word(ast.parse("self.source.relation", mode="eval").body)
+    'relation'
+    """
+    match node:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+        case ast.Subscript(value=whole):
+            return last_word(whole)
+        case ast.Call(func=called):
+            return last_word(called)
+    return name_of(node)
 
 
 def _is_safe(function: str) -> bool:
@@ -237,7 +275,7 @@ def test_sql_is_made_of_quoted_names() -> None:
         ("def f(name):\n    cell = quote(name)\n    run(f'SELECT {cell} FROM t')", set()),
         ("def f(names):\n    cells = ', '.join(names)\n    run(f'SELECT {cells} FROM t')", {"names"}),
         ("def f(names):\n    cells = ', '.join(map(quote, names))\n    run(f'SELECT {cells} FROM t')", set()),
-        ("def f(x):\n    part = f'= {x.value}'\n    run(f'SELECT 1 FROM t WHERE a {part}')", {"x.value"}),
+        ("def f(x):\n    part = f'= {x.value}'\n    run(f'SELECT 1 FROM t WHERE a {part}')", {"value"}),
         ("def f(x):\n    run(f'SELECT 1 FROM t LIMIT {int(x)}')", set()),
         ("def f(x):\n    run(f'DROP TABLE ' f'{x if x else quote(x)}')", {"x"}),
     ],

@@ -16,8 +16,7 @@ from helpers.profiles import examples
 from indistinct.engine import open_table
 from indistinct.engine.duckdb import source
 from indistinct.engine.duckdb.session import Session
-from indistinct.linkage import Codes
-from indistinct.linkage import functional_dependencies as telling_columns
+from indistinct.linkage import Codes, functional_dependencies
 from indistinct.linkage.spelling import FORMATS, ISO, _pattern
 from indistinct.pipeline.suggesting import reasons, suggested_policy
 from indistinct.profiling import combinations as sets_of_columns
@@ -144,7 +143,7 @@ def test_a_date_fits_its_own_pattern(day: datetime, form: str, is_padded: bool) 
 
 
 def test_what_is_not_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling_columns, "MOST_PAIRS", 3)
+    monkeypatch.setattr(functional_dependencies, "MOST_PAIRS", 3)
     table = pa.table({f"v{n}": [str(row % (2 + n)) for row in range(120)] for n in range(6)})
     roles = {f"v{n}": ix.quasi(ix.suppress()) if n < 2 else ix.other() for n in range(6)}
     policy = ix.Policy(columns=roles, privacy=[ix.KAnonymity(2)], algorithm="lattice")
@@ -152,13 +151,13 @@ def test_what_is_not_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said in " ".join(ix.check(table, policy).notes)
     assert said in " ".join(ix.risk(table, policy=policy).notes)
     asked: list[int] = []
-    explained_by = telling_columns.explained_by
+    explained_by = functional_dependencies.explained_by
 
     def counting(codes: Codes, others: Codes) -> tuple[float, bool]:
         asked.append(len(codes))
         return explained_by(codes, others)
 
-    monkeypatch.setattr(telling_columns, "explained_by", counting)
+    monkeypatch.setattr(functional_dependencies, "explained_by", counting)
     for original in (table, None):
         found = ix.attacks.dependencies(table, policy, original=original)
         assert said in " ".join(found.notes)

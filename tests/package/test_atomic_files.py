@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
-from indistinct import atomic_files as whole_files
+from indistinct import atomic_files
 from indistinct.atomic_files import EVERYBODY, OWNER_ONLY, write_whole
 from indistinct.showing.numbers import figure
 
@@ -79,10 +79,10 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
 
 
 def test_a_process_that_writes_for_ever_does_not_note_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setattr(whole_files, "MOST_NAMED", 3)
+    monkeypatch.setattr(atomic_files, "MOST_NAMED", 3)
     for number in range(6):
         write_whole(tmp_path / f"{number}", "text")
-    assert whole_files.whole_places() == [tmp_path / "3", tmp_path / "4", tmp_path / "5"]
+    assert atomic_files.whole_places() == [tmp_path / "3", tmp_path / "4", tmp_path / "5"]
 
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="file locks of POSIX")
@@ -90,13 +90,13 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="file locks of POSIX"
 
 def die(draft: Path) -> None:
     """Let go of a draft as the system does for a process that was killed: it stays where it is."""
-    os.close(whole_files._held.pop(draft))
+    os.close(atomic_files._held.pop(draft))
 
 
 @posix
 @pytest.mark.parametrize("is_folder", [False, True])
 def test_the_next_to_write_removes_what_a_dead_process_left(tmp_path, is_folder):
-    left = whole_files.make_draft(tmp_path / "old", is_folder=is_folder)
+    left = atomic_files.make_draft(tmp_path / "old", is_folder=is_folder)
     (left / "table.csv" if is_folder else left).write_text("half a ro")
     assert stat.S_IMODE(left.stat().st_mode) & 0o077 == 0
     write_whole(tmp_path / "page.html", "text")
@@ -108,21 +108,21 @@ def test_the_next_to_write_removes_what_a_dead_process_left(tmp_path, is_folder)
 
 @posix
 def test_nothing_but_our_own_drafts_is_removed(tmp_path, monkeypatch):
-    draft = whole_files.make_draft(tmp_path / "a")
+    draft = atomic_files.make_draft(tmp_path / "a")
     new = draft.rename(draft.with_suffix(".new"))  # killed before it had its name
     die(draft)
     other = tmp_path / ".a.partial"
     other.write_text("somebody's")
-    elsewhere = draft.with_name(draft.name.replace(whole_files._MACHINE, "abcdef"))  # of another machine
+    elsewhere = draft.with_name(draft.name.replace(atomic_files._MACHINE, "abcdef"))  # of another machine
     elsewhere.write_text("its own")
-    link = tmp_path / f".b.{whole_files._MACHINE}{'0' * 12}.partial"
+    link = tmp_path / f".b.{atomic_files._MACHINE}{'0' * 12}.partial"
     link.symlink_to(other)
-    assert whole_files.remove_forsaken_drafts(tmp_path) == 0
+    assert atomic_files.remove_forsaken_drafts(tmp_path) == 0
     assert all(place.exists() for place in (new, other, elsewhere, link))
-    monkeypatch.setattr(whole_files, "NEW_FOR", -1.0)
-    assert whole_files.remove_forsaken_drafts(tmp_path) == 1
+    monkeypatch.setattr(atomic_files, "NEW_FOR", -1.0)
+    assert atomic_files.remove_forsaken_drafts(tmp_path) == 1
     assert not new.exists()
-    assert whole_files.remove_forsaken_drafts(tmp_path / "nowhere") == 0
+    assert atomic_files.remove_forsaken_drafts(tmp_path / "nowhere") == 0
 
 
 def folder_of(place: Path, text: str) -> Path:
@@ -134,24 +134,24 @@ def folder_of(place: Path, text: str) -> Path:
 @pytest.mark.parametrize("can_exchange", [False, True])
 def test_a_folder_takes_the_place_of_another(tmp_path, monkeypatch, can_exchange):
     if not can_exchange:
-        monkeypatch.setattr(whole_files, "_exchange", lambda *_: False)
+        monkeypatch.setattr(atomic_files, "_exchange", lambda *_: False)
     goal = folder_of(tmp_path / "out", "before")
-    draft = folder_of(whole_files.make_draft(goal, is_folder=True), "after")
+    draft = folder_of(atomic_files.make_draft(goal, is_folder=True), "after")
     with pytest.raises(OSError, match="not empty"):
-        whole_files.give_name(draft, goal)
-    whole_files.forget_places()
-    whole_files.give_name(draft, goal, replace=True)
-    whole_files.drop_draft(draft)
+        atomic_files.give_name(draft, goal)
+    atomic_files.forget_places()
+    atomic_files.give_name(draft, goal, replace=True)
+    atomic_files.drop_draft(draft)
     assert (goal / "table.csv").read_text() == "after"
-    assert list(tmp_path.iterdir()) == whole_files.whole_places() == [goal]
+    assert list(tmp_path.iterdir()) == atomic_files.whole_places() == [goal]
 
 
 @posix
 def test_what_stepped_aside_comes_back_if_its_process_died(tmp_path, monkeypatch):
     """Without an exchange of names there is a moment in which nothing has the name."""
     goal = folder_of(tmp_path / "out", "before")
-    draft = folder_of(whole_files.make_draft(goal, is_folder=True), "after")
-    aside = whole_files._beside(goal, "old")
+    draft = folder_of(atomic_files.make_draft(goal, is_folder=True), "after")
+    aside = atomic_files._beside(goal, "old")
     goal.rename(aside)
     die(draft)
     write_whole(tmp_path / "page.html", "text")

@@ -15,8 +15,7 @@ from helpers.profiles import examples
 from indistinct.linkage import functional_dependencies
 from indistinct.pipeline.suggesting import suggested_policy
 from indistinct.policy.files.policy_file import parse_policy, policy_toml
-from indistinct.profiling import ColumnProfile, comments, profile
-from indistinct.profiling import column_statistics as column_looks
+from indistinct.profiling import ColumnProfile, column_statistics, comments, profile
 
 
 def look_at(name: str, values: list[Any]) -> ColumnProfile:
@@ -162,7 +161,7 @@ def test_counts_are_those_of_the_column() -> None:
 
 @pytest.mark.parametrize("most_cells", [0, 10_000])
 def test_very_many_distinct_values_are_not_looked_at(monkeypatch: pytest.MonkeyPatch, most_cells: int) -> None:
-    monkeypatch.setattr(column_looks, "MOST_DISTINCT", 10)
+    monkeypatch.setattr(column_statistics, "MOST_DISTINCT", 10)
     monkeypatch.setattr(functional_dependencies, "MOST_CELLS", most_cells)
     table = pa.table({"sex": ["m", "f"] * 15, "x17": [None, None, *map(str, range(28))], "zip": ["1", "2"] * 15})
     found = profile(table)

@@ -13,7 +13,7 @@ import pytest
 import indistinct as ix
 from indistinct.counting import FrequencyList
 from indistinct.counting.frequency_list import Sensitive
-from indistinct.counting.joined_tables import JoinedCount, TableCount
+from indistinct.counting.joined_tables import TableCount
 from indistinct.counting.membership import Tree
 from indistinct.policy import Part, Person, Policy
 from indistinct.randomness import Draws
@@ -738,7 +738,7 @@ def test_the_plan_of_each_of_several_tables() -> None:
         reference="of",
     )
     recoding = replace(linked(1, 3), frequencies=replace(linked().frequencies, columns=("people.age", "visits.sex")))
-    joined = JoinedCount(recoding.frequencies, {"people": people, "visits": visits})
+    joined = {"people": people, "visits": visits}
     plans = table_plans(joined, recoding, Draws(b"seed"))
     assert plans["people"].columns == ("age", "id")
     assert plans["people"].labels == {"age": ("1", "2"), "id": ("a", "b")}
@@ -758,13 +758,8 @@ def test_the_plan_of_each_of_several_tables() -> None:
     higher = table_plans(joined, climbed, Draws(b"seed"))
     assert higher["people"].labels["age"] == ("1-2",)
     assert higher["people"].kept == {"id"}
-    plain = JoinedCount(
-        recoding.frequencies,
-        {
-            "people": people,
-            "visits": replace(visits, part=replace(visits.part, policy=policy_of(columns={"sex": COLUMNS["sex"]}))),
-        },
-    )
+    without_days = replace(visits.part, policy=policy_of(columns={"sex": COLUMNS["sex"]}))
+    plain = joined | {"visits": replace(visits, part=without_days)}
     assert table_plans(plain, recoding)["visits"].shifts is None
 
 

@@ -16,7 +16,7 @@ from helpers.profiles import examples
 from indistinct import testing
 from indistinct.progress import Watch
 from indistinct.quality import NCP
-from indistinct.search.bounds import dual_prices as dual_prices
+from indistinct.search.bounds import dual_prices
 from indistinct.search.bounds.bounds import duals_by_nodes
 from indistinct.search.bounds.cost_grids import CostGrids, ValueShares
 from indistinct.search.bounds.dual_prices import raise_prices

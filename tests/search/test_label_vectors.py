@@ -19,7 +19,7 @@ from helpers.profiles import examples
 from indistinct.progress import Watch
 from indistinct.quality import NCP
 from indistinct.search.local.groups.space import Space
-from indistinct.search.m_invariance import label_vectors as label_vectors
+from indistinct.search.m_invariance import label_vectors
 from indistinct.search.m_invariance.label_vectors import fill_label_vectors
 from indistinct.search.m_invariance.value_buckets import People, Pools
 from indistinct.search.m_invariance.value_sets import Names

@@ -32,8 +32,7 @@ from indistinct.search.bounds import exact_partition as exact
 from indistinct.search.bounds.bounds import cell_bound, least_cost, least_cost_of_space
 from indistinct.search.bounds.candidate_groups import LabelVectors, Ladders
 from indistinct.search.bounds.column_generation import Effort, linear_duals
-from indistinct.search.bounds.kernels import group_prices as group_prices
-from indistinct.search.bounds.kernels import row_choices
+from indistinct.search.bounds.kernels import group_prices, row_choices
 from indistinct.search.local.groups.space import Space
 from indistinct.search.local.regroup import group_tuples
 

@@ -23,7 +23,7 @@ from indistinct.search import Task
 from indistinct.search.full_domain.best_node import branch_and_bound, probing
 from indistinct.search.full_domain.best_node.branch_and_bound import BranchAndBound
 from indistinct.search.full_domain.best_node.incumbent import Incumbent
-from indistinct.search.full_domain.best_node.kernels import interval_probes as interval_probes
+from indistinct.search.full_domain.best_node.kernels import interval_probes
 
 CELL_MEASURES = ("precision", "loss", "ncp", "entropy")
 

@@ -19,7 +19,7 @@ from indistinct.counting import FrequencyList, Sensitive
 from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.search import Task
 from indistinct.search.local.groups.partition import Units
-from privacy import test_models as test_models
+from privacy import test_models
 from search.test_value_counter import searches, task_of
 
 
@@ -149,7 +149,7 @@ from dataclasses import replace
 import numpy as np
 
 import indistinct as ix
-from indistinct.search.local.groups import repair_by_rebuilding as mixing
+from indistinct.search.local.groups import repair_by_rebuilding
 from indistinct.search.local.groups.space import Space
 from search.test_repair_by_rebuilding import MODELS, made_task
 
@@ -157,7 +157,7 @@ found = []
 for model in (MODELS[3], MODELS[5]):
     task = made_task(model, 40)
     space = Space.of(task.frequencies, ix.NCP(), "hierarchy")
-    repair = mixing.Mixer.of(task, space, np.zeros(len(space.counts), np.int64), ix.Watch())
+    repair = repair_by_rebuilding.GroupRepair.of(task, space, np.zeros(len(space.counts), np.int64), ix.Watch())
     tuples = len(repair.rows.near)
     near = (np.arange(tuples)[:, None] + np.arange(1, 9)) % tuples
     repair = replace(repair, rows=repair.rows._replace(near=near.astype(np.int32)))
@@ -171,6 +171,6 @@ def test_kernels_give_the_same_when_they_are_not_compiled(monkeypatch):
     monkeypatch.setattr("indistinct.search.local.groups.repair_by_rebuilding.MOST_WORK", 400)
     here: dict[str, object] = {}
     exec(FIND_GROUPS, here)
-    fewer = "from indistinct.search.local.groups import repair_by_rebuilding as mixing; mixing.MOST_WORK = 400\n"
+    fewer = "from indistinct.search.local.groups import repair_by_rebuilding; repair_by_rebuilding.MOST_WORK = 400\n"
     uncompiled = run_uncompiled(fewer + FIND_GROUPS + "import json; print(json.dumps(found))")
     assert json.loads(uncompiled) == here["found"]

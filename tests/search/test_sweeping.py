@@ -18,7 +18,7 @@ from indistinct.quality import measure_named
 from indistinct.search.full_domain.best_node import sweeping
 from indistinct.search.full_domain.best_node.value_counter import ValueCounter
 from indistinct.search.full_domain.lattice import Search
-from privacy import test_models as test_models
+from privacy import test_models
 from search.test_value_counter import searches, task_of
 
 

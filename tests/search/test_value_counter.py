@@ -24,7 +24,7 @@ from indistinct.search.full_domain.best_node import value_counter
 from indistinct.search.full_domain.best_node.branch_and_bound import counter_for
 from indistinct.search.full_domain.best_node.counters import GroupCounter
 from indistinct.search.full_domain.best_node.value_counter import ValueCounter
-from privacy import test_models as test_models
+from privacy import test_models
 
 MEASURES = [ix.Precision(), ix.Loss(), ix.Discernibility(), ix.DistinctTuples()]
 

@@ -136,6 +136,7 @@ def options_of(algorithm: Any) -> tuple[str, ...]:
 def usual_value(algorithm: Any, option: str) -> Any:
     """Return the default of an option of an algorithm's class.
 
+    >>> from indistinct.policy.algorithms.declarations import RegroupOptions
     >>> usual_value(RegroupOptions, "measure")
     'ncp'
     """
@@ -148,8 +149,9 @@ def usual_value(algorithm: Any, option: str) -> Any:
 def options_said(algorithm: Any) -> dict[str, Any]:
     """Return the options of an algorithm that are not the usual ones, as JSON and a policy file take them.
 
-    >>> options_said(LatticeOptions("loss")), options_said(SamaratiOptions()),
-    options_said(RegroupOptions(random_raise=0.1)) ({'measure': 'loss'}, {}, {'random_raise': 0.1})
+    >>> from indistinct.policy.algorithms.declarations import LatticeOptions, SamaratiOptions
+    >>> options_said(LatticeOptions("loss")), options_said(SamaratiOptions())
+    ({'measure': 'loss'}, {})
     """
     if not dataclasses.is_dataclass(algorithm):
         return {}

@@ -19,9 +19,9 @@ from indistinct.showing.words import counted
 class Datafly(DataflyOptions, Algorithm):
     """The core Datafly algorithm: quick, always safe, not always minimal.
 
-    The steps of Figure 8: tuples are counted (1); while too many rows stand out (2) the column with most distinct values
-    is chosen (2.1) and generalized (2.2); what stands out is suppressed (3), and hidden among k (4); the release is made
-    of what is left (5).
+    The steps of Figure 8: tuples are counted (1); while too many rows stand out (2) the column with most distinct
+    values is chosen (2.1) and generalized (2.2); what stands out is suppressed (3), and hidden among k (4); the release
+    is made of what is left (5).
 
     ``suppression`` is the number (or share) of outlying rows at which generalization stops. By default it is what the
     policy allows, and k if the policy leaves it open, as in Figure 8. Then the outliers are suppressed, and if they

@@ -73,8 +73,8 @@ def _lowest(search: Search, task: Task) -> Node:
 def find_vector(top: Node, heights: Node, satisfies: Callable[[Node], bool], watch: Watch, low: int = 0) -> Node:
     """Find_vector as in Figure 10: the first vector that passes at the lowest height where any does.
 
-    ``low``, ``high`` and ``solution`` are set by step 1. ``middle`` is *try* of step 2.1, the inner loop is steps 2.2 to
-    2.4 and what follows it 2.5.
+    ``low``, ``high`` and ``solution`` are set by step 1. ``middle`` is *try* of step 2.1, the inner loop is steps 2.2
+    to 2.4 and what follows it 2.5.
 
     Above a vector that passes all pass, so there is one height from which on some vector passes. ``top``, which must
     pass, and ``low`` narrow the search when bounds are known; ``heights`` are those of the hierarchies.

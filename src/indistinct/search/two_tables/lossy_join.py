@@ -22,8 +22,9 @@ class LossyJoin(LossyJoinOptions, Algorithm):
     fewer than k people may share. Groups that share a quasi-identifier therefore become one class. The paper leaves
     them apart, so it has more and smaller classes.
 
-    Section 6 has four steps: ``run`` groups the rows (step 1). The class of each row is the paper's Temp table (step 2).
-    The table ``quasi`` is its NSS table (step 3), ``sensitive`` its SS table (step 4); both are made with the release.
+    Section 6 has four steps: ``run`` groups the rows (step 1). The class of each row is the paper's Temp table (step
+    2). The table ``quasi`` is its NSS table (step 3), ``sensitive`` its SS table (step 4); both are made with the
+    release.
 
     Every class satisfies every model, which is more than several quasi-identifiers ask for: a class shows all quasi
     columns at once.
