@@ -13,6 +13,7 @@ import pytest
 
 import indistinct
 from helpers.syntax_trees import tree_of
+from indistinct.release.manifest import Manifest
 
 SOURCE = Path(indistinct.__file__).parent
 MAP = Path(__file__).parents[2] / "docs" / "how-it-works.md"
@@ -22,9 +23,73 @@ MOST_LINES = 600
 MOST_MODULES = 12
 """In one folder."""
 
+MOST_LINES_OF_A_FUNCTION = 50
+MOST_LONG_FUNCTIONS = 0.01
+MOST_WORDS = {"*.md": 84_000, "how-it-works.md": 3_000, "benchmarks.md": 5_000}
+"""In the pages of docs/."""
+
 # What breaks a rule today. Nothing may be added; whoever mends a file takes its line out.
 STILL_TOO_LONG: set[str] = set()
 STILL_TOO_FULL: set[str] = set()
+STILL_TWICE = {
+    "Cells",
+    "Counted",
+    "DistinctRows",
+    "Entries",
+    "Form",
+    "Groups",
+    "Known",
+    "Labels",
+    "Ladders",
+    "People",
+    "Reading",
+    "Rules",
+    "Swept",
+    "Tree",
+    "Tuples",
+    "Words",
+    "Work",
+    "_Assignment",
+    "_Column",
+    "_Nodes",
+    "_Pairs",
+}
+"""Classes of one name for two things."""
+STILL_WITHOUT_SHAPE = {
+    "cli/command.py _take",
+    "cli/explore/frontier.py _write",
+    "cli/setup/hierarchy.py _make",
+    "engine/formats/json_lines.py _add_row",
+    "hierarchy/kinds/listed.py _leaves_of",
+    "hierarchy/spec.py build",
+    "kernel.py run",
+    "policy/files/policy_file.py _model",
+    "release/recount_alone.py failing_groups",
+    "release/recount_alone.py judge_counts",
+    "release/recount_alone.py judge_models",
+    "release/recount_alone.py judge_one",
+    "release/recount_alone.py judge_two",
+    "release/recount_alone.py read_table",
+    "release/recount_alone.py satisfies",
+    "search/full_domain/best_node/value_counter.py _judge_in_cells",
+    "studio/pages/attack.py take_file",
+    "studio/pages/hierarchies.py take_file",
+    "studio/pages/lattice.py _chart",
+    "studio/pages/privacy.py _column",
+    "studio/pages/privacy.py _model",
+    "studio/pages/privacy.py _number",
+    "studio/pages/privacy.py _number_or_none",
+    "studio/pages/privacy.py _population",
+    "studio/pages/table.py take",
+}
+"""Functions that take a tuple of anything, or options by their names in a dictionary."""
+STILL_IN_ARRAYS = {"search/local/regroup.py", "search/m_invariance/swap_rows.py"}
+"""Modules that give several parameters as one array."""
+STILL_READ_BY_KEY = {"cli/attack.py _attack", "engine/opening.py open_table", "report/page.py report_facts"}
+"""Functions that read their own ``**options`` by key."""
+STILL_ASKING_FORMS = {"ledger/again.py"}
+STILL_READING_KEYS = {"policy/stated_policy.py"}
+"""Modules that read a manifest by the names of its fields as JSON; ``recount_alone`` has nothing but JSON."""
 
 MOST_FILES_PASSED = {"a CSV file": 64, "two tables": 67, "with a ledger": 77}
 """How many files a table passes through at most on its way to a release; 40 would be enough for readers."""
@@ -75,6 +140,48 @@ def is_property(function: Function) -> bool:
     return any("property" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 
+WITHOUT_SHAPE = {"tuple", "tuple[Any, ...]", "dict", "dict[str, Any]"}
+
+
+def hides_parameters(node: ast.AST) -> bool:
+    """Return whether a call is given an array that is made there of several values, one of them a name."""
+    if not isinstance(node, ast.Call):
+        return False
+    made = [one.args[0] for one in node.args if isinstance(one, ast.Call) and ast.unparse(one.func) == "np.array"]
+    plain = (ast.Name, ast.Attribute, ast.Constant)
+    return any(
+        isinstance(one, ast.List)
+        and len(one.elts) > 1
+        and all(isinstance(value, plain) for value in one.elts)
+        and not all(isinstance(value, ast.Constant) for value in one.elts)
+        for one in made
+    )
+
+
+def reads_key(node: ast.AST, names: set[str]) -> str | None:
+    """Return the key by which a dictionary of one of these names is read."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)), ctx=ast.Load()) if (
+            name in names
+        ):
+            return key
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=name), attr="get" | "pop"), args=[ast.Constant(value=str(key)), *_]
+        ) if name in names:
+            return key
+    return None
+
+
+def compares_forms(node: ast.AST) -> bool:
+    """Return whether a form is compared with one of the three."""
+    forms = {"ONE_TABLE", "TWO_TABLES", "LINKED_TABLES"}
+    return isinstance(node, ast.Compare) and any(
+        isinstance(one, ast.Name) and one.id in forms
+        for side in (node.left, *node.comparators)
+        for one in ast.walk(side)
+    )
+
+
 def test_the_map_of_the_house_names_every_room():
     """In the table of docs/how-it-works.md, with a row for each room."""
     rows = [line.split("|")[1] for line in MAP.read_text("utf-8").splitlines() if line.startswith("| `")]
@@ -90,6 +197,76 @@ def test_no_module_is_too_long():
 def test_no_folder_is_too_full():
     modules = Counter(path.parent.relative_to(SOURCE).as_posix() for _, path in files() if path.stem != "__init__")
     assert {folder for folder, number in modules.items() if number > MOST_MODULES} == STILL_TOO_FULL
+
+
+def test_few_functions_are_long():
+    lengths = [(function.end_lineno or function.lineno) - function.lineno + 1 for _, function in functions()]
+    assert sum(length > MOST_LINES_OF_A_FUNCTION for length in lengths) <= MOST_LONG_FUNCTIONS * len(lengths)
+
+
+def test_the_pages_have_few_enough_words():
+    for pattern, most in MOST_WORDS.items():
+        assert sum(len(page.read_text("utf-8").split()) for page in MAP.parent.glob(pattern)) <= most, pattern
+
+
+def test_a_class_has_a_name_of_its_own():
+    names = Counter(
+        node.name for _, path in files() for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef)
+    )
+    assert {name for name, number in names.items() if number > 1} <= STILL_TWICE
+
+
+def test_parameters_have_shapes():
+    found = {
+        f"{name} {function.name}"
+        for name, function in functions()
+        for given in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+        if given.annotation is not None and ast.unparse(given.annotation) in WITHOUT_SHAPE
+    }
+    assert found <= STILL_WITHOUT_SHAPE
+
+
+def test_parameters_are_not_hidden_in_arrays():
+    """An array that is made of several names at the call: ``np.array([reach, 0.0])``."""
+    found = {name for name, path in files() for node in ast.walk(tree_of(path)) if hides_parameters(node)}
+    assert found <= STILL_IN_ARRAYS
+
+
+def test_options_are_parameters_and_not_read_by_key():
+    found = {
+        f"{name} {function.name}"
+        for name, function in functions()
+        if function.args.kwarg and any(reads_key(node, {function.args.kwarg.arg}) for node in ast.walk(function))
+    }
+    assert found <= STILL_READ_BY_KEY
+
+
+def test_only_forms_know_which_form_it_is():
+    """Everybody else asks a form for its noun, its tables and what is done with it."""
+    found = {name for name, path in files() for node in ast.walk(tree_of(path)) if compares_forms(node)}
+    assert found <= {"release/forms.py", *STILL_ASKING_FORMS}
+
+
+def test_only_the_manifest_knows_its_names_as_json():
+    fields = set(Manifest.model_fields)
+    found = {
+        name
+        for name, path in files()
+        for node in ast.walk(tree_of(path))
+        if (key := reads_key(node, {"manifest", "said", "stated"})) and key in fields
+    }
+    assert found <= {"release/manifest.py", "release/recount_alone.py", *STILL_READING_KEYS}
+
+
+def test_the_rules_know_what_they_forbid():
+    def of(code: str) -> list[ast.AST]:
+        return list(ast.walk(ast.parse(code)))
+
+    assert any(map(hides_parameters, of("run(np.array([reach, 0.0]))")))
+    assert not any(map(hides_parameters, of("run(np.array([rows]), np.array(list))")))
+    assert [key for node in of("how.get('a'), how['b'], other['c']") if (key := reads_key(node, {"how"}))] == ["a", "b"]
+    assert any(map(compares_forms, of("if said.form == ONE_TABLE.title: pass")))
+    assert not any(map(compares_forms, of("form = ONE_TABLE")))
 
 
 @pytest.mark.slow
