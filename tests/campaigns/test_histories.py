@@ -80,6 +80,7 @@ def test_what_the_ledger_lets_through_tells_a_coalition_nothing_more():
     assert outcome.figures["releases let through"] >= outcome.cases
 
 
+@pytest.mark.slow
 def test_a_ledger_that_refuses_nothing_is_found(monkeypatch):
     """Within ten histories, if the check against earlier releases is switched off."""
     monkeypatch.setattr(ledger_module, "_refuse_undoing", lambda found, terms: None)

@@ -450,6 +450,7 @@ def test_help_loads_nothing_that_works_on_tables():
     assert not [name for name in loaded if name.startswith(("indistinct.policy", "indistinct.engine"))]
 
 
+@pytest.mark.slow
 def test_a_small_table_is_anonymized_without_what_only_others_need(tmp_path):
     save_examples(tmp_path)
     policy, table, goal = (str(tmp_path / name) for name in ("hospital.toml", "hospital.csv", "release"))
@@ -462,6 +463,7 @@ def test_a_small_table_is_anonymized_without_what_only_others_need(tmp_path):
     assert not {"verify", "exploring", "in_fragments", "frontier", "row_fits", "fitting_people"} & ours
 
 
+@pytest.mark.slow
 def test_a_release_is_verified_without_the_search(tmp_path):
     save_examples(tmp_path)
     policy, table, goal = (str(tmp_path / name) for name in ("hospital.toml", "hospital.csv", "release"))

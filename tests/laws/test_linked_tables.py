@@ -358,6 +358,7 @@ def test_the_folder_has_one_manifest_and_one_verdict(tmp_path):
     assert not ix.verify(folder, asked).passed
 
 
+@pytest.mark.slow
 def test_what_a_manifest_says_of_each_table_is_compared(tmp_path):
     alone = (77, [("flu", ["y"])])
     asked = policy(

@@ -344,6 +344,7 @@ def test_attacks_find_the_same(tmp_path: Path) -> None:
     assert set(new[0].get("not_run", ())) <= {"refinement", "minimality", "definetti"}  # they have nothing to go by
 
 
+@pytest.mark.slow
 def test_a_link_may_name_columns_as_in_the_release(tmp_path: Path) -> None:
     new, _ = releases(tmp_path)
     voters = PEOPLE.rename_columns([{"birth_date": "birth_year"}.get(name, name) for name in PEOPLE.column_names])

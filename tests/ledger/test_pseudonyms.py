@@ -45,6 +45,7 @@ MARCH = ("Ann 1 ey flu", "Ann 2 su gout", "Bob 3 ey flu", "Bob 4 su flu", "Cid 5
 APRIL = ("Ann 7 ea flu", "Cid 8 ea flu", "Bob 9 ey flu", "Dan 10 ey flu")
 
 
+@pytest.mark.slow
 def test_fresh_pseudonyms_are_new_in_each_release_and_stable_ones_are_not(ledger: ix.Ledger) -> None:
     for person, shared in ((FRESH, 0), (STABLE, 4)):
         seen = []
@@ -59,6 +60,7 @@ def test_fresh_pseudonyms_are_new_in_each_release_and_stable_ones_are_not(ledger
         assert not seen[0] & set(release.table["pseudonym"].to_pylist())  # each source has a key of its own
 
 
+@pytest.mark.slow
 def test_a_profile_over_all_releases_is_what_stable_pseudonyms_show(ledger: ix.Ledger) -> None:
     for person, at_risk in ((FRESH, 0), (STABLE, 4)):
         said: dict[str, Any] = {"recipient": "R", "key": "visit", "source": str(at_risk)}

@@ -455,6 +455,7 @@ def test_a_file_under_another_name_is_refused(folder):
     assert "1 table under a name that none of ours has" in str(verdict)
 
 
+@pytest.mark.slow
 def test_stated_people_are_compared_with_the_original(tmp_path):
     table = pa.table({"who": list("aabbccdd"), "q": list("xxxxyyyy")})
     linked = {"column": "who", "release": "pseudonym"}

@@ -248,6 +248,7 @@ def test_the_order_of_two_tables_tells_nothing() -> None:
     assert failed_of(same_order)["order"].startswith("both tables have rows of a class at the same places, so")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Ann", "01", "19730315", " 1", "-1", "9" * 40, "²"])
 def test_classes_are_numbers(name: str) -> None:
     tables = {

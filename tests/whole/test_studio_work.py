@@ -386,6 +386,7 @@ def test_a_ledger_may_have_a_budget(hospital, tmp_path):
         hospital.enter("university", "research")
 
 
+@pytest.mark.slow
 def test_the_three_questions_are_those_of_the_report(hospital):
     hospital.anonymize()
     assert hospital.questions() == []
