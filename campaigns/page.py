@@ -12,6 +12,8 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parent / "docs" / "quality.md"
 README = HERE.parent / "README.md"
+MOST_SHOWN = 6
+"""Figures of each campaign on the page; results.json has all."""
 SCORE = re.compile(r"(<!-- score -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -61,7 +63,7 @@ def with_figures(text: str, results: dict[str, Any]) -> str:
 
 
 def figures(name: str, result: dict[str, Any]) -> str:
-    """Return what a campaign tried, as a paragraph; results.json has the seeds.
+    """Return what a campaign tried, as a paragraph; results.json has the seeds and all figures.
 
     >>> print(figures("fuzz", {"date": "2026-11-17", "cpu_seconds": 61.2, "seed": [0, 1], "cases": 120, "faults": [],
     ...     "figures": {"files": 1200}, "notes": {"server": "none"}}), end="")
@@ -76,7 +78,8 @@ def figures(name: str, result: dict[str, Any]) -> str:
         f"{result['date']}, {command}: {result['cases']:,} cases in {result['cpu_seconds']:,.0f} s of processor time, "
         f"**{faults} fault{'' if faults == 1 else 's'}**."
     )
-    counted = ", ".join(f"{what} {number:,}" for what, number in result["figures"].items())
+    shown = list(result["figures"].items())[:MOST_SHOWN]
+    counted = ", ".join(f"{what} {number:,}" for what, number in shown)
     notes = [f"{what[0].upper()}{what[1:]}: {text}" for what, text in result["notes"].items()]
     said = " ".join(f"{one}." for one in [counted, *notes] if one)
     return "\n".join([line, *wrap(said, 118, break_on_hyphens=False, break_long_words=False), ""])
