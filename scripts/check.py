@@ -1,6 +1,6 @@
 """Run the checks that a change must pass: lint, format, types, tests. Further arguments go to pytest.
 
-python scripts/check.py             what a change usually needs, in 75 seconds: no slow tests, few random tables
+python scripts/check.py             what a change usually needs: no slow tests, few random tables
 python scripts/check.py --all       everything; this is what must pass before a change is merged
 python scripts/check.py --coverage  everything, with the branches that no test takes; the core must have none
 """

@@ -117,6 +117,7 @@ def test_rows_that_kept_their_value_teach_what_the_others_hide() -> None:
     assert report.below_k == 16  # groups of 6, 6, 2 and 2
 
 
+@pytest.mark.slow
 def test_all_attacks_check_risk_and_init_know_of_it() -> None:
     private = survey()
     with ix.anonymize(private, POLICY, algorithm=ix.Chosen({"district": 1, "age": 1})) as release:

@@ -807,6 +807,7 @@ def test_findings_come_worst_first_and_no_more_than_asked_for() -> None:
     assert replace(few, findings=()) == replace(every, findings=())
 
 
+@pytest.mark.slow
 def test_the_attack_is_a_function_even_when_its_module_was_imported_first() -> None:
     program = (
         "import indistinct.attacks.sharpening.downcoding, indistinct.attacks.homogeneity\nimport indistinct.attacks\n"

@@ -822,6 +822,7 @@ def test_a_file_that_has_other_values_than_were_encoded_is_not_counted(tmp_path:
             encoded.recode(Plan(("a",), {"a": np.array([0])}, {"a": ("*",)}))
 
 
+@pytest.mark.slow
 def test_what_is_encoded_in_between_changes_nothing(opened: Rows) -> None:
     """Codes and eligible rows belong to what was encoded, not to the table that was encoded last."""
     first = opened.encode(["age", NAMES[2]], [("age", "==", 39)])

@@ -286,6 +286,7 @@ def test_the_public_calls_say_infeasible_exactly_when_no_node_passes(case):
             ix.anonymize(table, policy)
 
 
+@pytest.mark.slow
 @given(bf.cases(people=None), st.sampled_from(["precision", "discernibility", "entropy", "loss", "distinct-tuples"]))
 def test_law_8_an_exact_search_is_never_beaten_by_a_heuristic_on_its_own_measure(case, measure):
     task = bf.task_of(case)

@@ -63,6 +63,7 @@ def test_what_may_not_be_coarser_than_a_month_suppresses_rows_instead() -> None:
         ix.anonymize(table, ix.Policy(columns=policy.columns, privacy=policy.privacy))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["lattice", "samarati", "mingen", "datafly", "regroup", "mondrian"])
 def test_every_algorithm_that_says_so_keeps_to_the_levels(algorithm: str, tmp_path: Path) -> None:
     table = pa.table({"born": [*BORN, *BORN], "zip": ["02138", "02139", "02141", "02142", "94138", "94139"] * 2})

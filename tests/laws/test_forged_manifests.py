@@ -134,6 +134,7 @@ def judge(folder: Path, policy: Any, original: Any = None) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", POLICIES)
 def test_no_forged_manifest_passes(kind: str, tmp_path: Path) -> None:
     policy, folder, table = POLICIES[kind], tmp_path / "release", TABLES if kind == "several" else TABLE

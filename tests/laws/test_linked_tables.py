@@ -262,6 +262,7 @@ def failed(released, asked, **more):
     return {check.name for check in ix.verify(given, asked, **more).checks if not check.passed}
 
 
+@pytest.mark.slow
 def test_planted_violations_are_caught():
     asked = policy(visits={"ward": ix.quasi()}, drugs={"drug": ix.quasi()})
     original = tables(CROWD)

@@ -528,6 +528,7 @@ def test_single_rows_are_suppressed_as_said(case):
         assert ix.Precision().loss(answer) == pytest.approx(best, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_aligned_rows_keep_people_whom_no_node_keeps():
     """Two patients went to wards a and b, two to a and c: at every node one of the wards is hidden for all."""
     table = pa.table(

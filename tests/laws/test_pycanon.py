@@ -176,6 +176,7 @@ def test_k_alpha_and_l(table, column):
     assert not any(passes(table, column, *failing))
 
 
+@pytest.mark.slow
 @each
 def test_entropy_l_diversity(table, column):
     """pycanon cuts e to the power of the entropy down to a whole number, and so may lose one to rounding.

@@ -54,6 +54,7 @@ def recoding_of(table: Any, algorithm: str, time_limit: float | None = None) -> 
         return found.levels, pieces.tuples.tolist(), pieces.rows.tolist(), pieces.groups.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [*LOCAL, "lattice", "datafly"])
 def test_a_recoding_follows_from_the_rows_and_not_from_their_order_or_kind(algorithm: str, tmp_path: Path) -> None:
     import polars
@@ -72,6 +73,7 @@ def released(table: Any, algorithm: str, seed: int | str | None = SEED, **readin
         return {name: part.to_pydict() for name, part in release.tables.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [*LOCAL, "lattice", "anatomy"])
 def test_the_same_seed_gives_the_same_release_in_whatever_order_rows_come(algorithm: str) -> None:
     expected = released(TABLE, algorithm)
@@ -118,6 +120,7 @@ def test_what_is_no_seed_is_refused_and_not_quoted(seed: Any) -> None:
     assert "1.5" not in str(raised.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow", ".jsonl"])
 def test_files_are_byte_for_byte_the_same_and_say_nothing_of_the_seed(suffix: str, tmp_path: Path) -> None:
     import polars

@@ -79,6 +79,7 @@ def test_the_list_fits_and_counts_what_it_should(seed: int, most: int, model: An
                 assert len(set(zip(group_of[whole.entries.tuples].tolist(), values.tolist(), strict=True))) > most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES)
 def test_the_answer_is_the_best_above_the_bottom(measure: str) -> None:
     """Every node above the bottom is scored from the whole list."""

@@ -80,6 +80,7 @@ def test_other_releases_have_no_place_where_there_is_a_budget(tmp_path: Path) ->
         ledger.anonymize(PEOPLE, plain, recipient="a")
 
 
+@pytest.mark.slow
 def test_without_a_budget_both_kinds_stand_beside_each_other(tmp_path: Path) -> None:
     plain = ix.Policy(drawn().columns, [ix.KAnonymity(5)], max_suppression=0.05)
     with ix.Ledger.create(tmp_path / "l.db") as ledger:

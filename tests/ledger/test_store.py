@@ -1341,6 +1341,7 @@ def loosened(path: Path) -> sqlite3.Connection:
     return connection
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", [item.name for item in dataclasses.fields(Entry)])
 def test_cells_of_any_type_are_answered(tmp_path: Path, column: str) -> None:
     """Whatever stands in a row of the ledger, verify tells it and nobody gets a TypeError."""

@@ -320,6 +320,7 @@ def test_example_5_1_the_least_upper_bound_is_corrected():
     assert sum(bound) == 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
 @pytest.mark.parametrize("maxsup", [0, 1, 2, 3, 4, 5])
 def test_section_5_every_bound_of_the_matrix_holds_for_every_minimal_generalization(k, maxsup):

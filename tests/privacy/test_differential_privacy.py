@@ -69,6 +69,7 @@ def exact_delta(epsilon: float, k: int, share: float, most: int) -> tuple[Fracti
     return found[0], found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "share"), [(1.0, 0.5), (1.0, 0.25), (2.0, 0.75), (0.5, 0.25), (3.0, 0.125)])
 @pytest.mark.parametrize("delta", [1e-2, 1e-4])
 def test_k_agrees_with_exact_fractions(epsilon: float, share: float, delta: float) -> None:

@@ -183,6 +183,7 @@ def test_a_table_of_names_alone_still_gets_a_policy() -> None:
     assert len(policy.quasi) == 1
 
 
+@pytest.mark.slow
 def test_a_wide_table_is_recoded_cell_by_cell() -> None:
     table = pa.table({f"x{column}": ["a", "b"] * 5 for column in range(30)} | {"y": [*"aabbaabbac"]})
     policy = suggested_policy(profile(table), k=2)

@@ -89,6 +89,7 @@ def wrong(verdict: ix.Verdict) -> dict[str, Any]:
     return {check.id: dict(check.numbers) for check in verdict.checks if not check.passed}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ALONE)
 def test_a_folder_by_itself_and_with_its_policy(folders: dict[str, Path], form: str) -> None:
     assert told(ix.verify(folders[form])) == ALONE[form]

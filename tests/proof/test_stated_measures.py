@@ -54,6 +54,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_every_false_measure_fails_with_the_original(form):
     policy = FORMS[form]

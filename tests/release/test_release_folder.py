@@ -121,6 +121,7 @@ def run(*statements: str) -> Callable[[Path], None]:
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "change", "found"),
     [

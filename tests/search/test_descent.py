@@ -77,6 +77,7 @@ def shaped(columns, rows, seed, k=3, limit=0.02):
     return Task.of(FrequencyList.of_codes(names, compiled, list(tuples), counts), policy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [0.02, 1.0])
 @pytest.mark.parametrize("name", ["precision", "loss", "discernibility"])
 def test_on_seven_columns_a_descent_comes_close_to_the_optimum(name, limit):

@@ -324,6 +324,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grouping", GROUPINGS)
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_every_class_satisfies_every_model_whatever_the_grouping(grouping, model):

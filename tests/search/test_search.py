@@ -172,6 +172,7 @@ def test_counting_kernels_are_what_they_obviously_are(drawn):
     check_counting(*drawn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [1, 2])
 def test_hashed_groups_that_agree_in_one_word_of_their_index_stay_apart(words):
     """So many that they meet in the table: only the other word tells them apart."""

@@ -76,6 +76,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_word_is_cut_at_80_columns(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str

@@ -115,6 +115,7 @@ RELEASES = (
 )
 
 
+@pytest.mark.slow
 def test_the_tools_are_those_that_the_page_names(folder: Path) -> None:
     import mcp
 

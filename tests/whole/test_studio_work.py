@@ -216,6 +216,7 @@ FEATURES = {
 """A policy for each thing that a policy file can say."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feature", FEATURES)
 def test_a_policy_file_that_is_loaded_is_downloaded_as_an_equal_policy(hospital, feature):
     hospital.take_policy(POLICY)  # of which nothing may stay
