@@ -91,7 +91,7 @@ def run(options: Options, leak: Callable[[], object] | None = None) -> Outcome:
         shutil.rmtree(folder, ignore_errors=True)
     for what in growing(measured, every):
         outcome.add(outcome.cases, what)
-    outcome.notes |= told(measured)
+    outcome.notes |= described(measured)
     return outcome
 
 
@@ -129,7 +129,7 @@ def growing(measured: list[dict[str, float]], every: int) -> list[str]:
     return found
 
 
-def told(measured: list[dict[str, float]]) -> dict[str, str]:
+def described(measured: list[dict[str, float]]) -> dict[str, str]:
     """Return what was measured after the warm-up, and at the end."""
     if not measured:
         return {}

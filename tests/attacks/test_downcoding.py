@@ -758,7 +758,7 @@ def test_a_release_of_another_policy_is_remarked_on(saved: Path) -> None:
         ({"job": ["*"]}, {"assume": "minimal"}, "assume: must be some of"),
     ],
 )
-def test_mistakes_are_told_without_quoting_a_cell(table: Any, options: Any, message: str) -> None:
+def test_mistakes_are_reported_without_quoting_a_cell(table: Any, options: Any, message: str) -> None:
     with pytest.raises(ix.PolicyError) as raised:
         downcoding(pa.table(table), policy(job=JOBS), **options)
     assert message in str(raised.value)

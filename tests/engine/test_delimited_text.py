@@ -96,7 +96,7 @@ def test_compressed_text_is_read_by_its_name(tmp_path: Path, suffix: str) -> Non
 
 @pytest.mark.parametrize("suffix", PACKED)
 @pytest.mark.parametrize("text", ["csv", "jsonl"])
-def test_damaged_compressed_text_is_told_without_its_cells(tmp_path: Path, suffix: str, text: str) -> None:
+def test_damaged_compressed_text_is_reported_without_its_cells(tmp_path: Path, suffix: str, text: str) -> None:
     lines = [f'{{"a": "SECRET{number * 7919 % 10007}"}}' for number in range(3000)]
     whole = PACKED[suffix]("\n".join(["a", *lines] if text == "csv" else lines).encode())
     middle = len(whole) // 2
@@ -178,7 +178,7 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_problems_are_told_by_line_and_never_by_cell(tmp_path: Path, problem: str) -> None:
+def test_problems_are_reported_by_line_and_never_by_cell(tmp_path: Path, problem: str) -> None:
     content, message = PROBLEMS[problem]
     with pytest.raises(TableError) as caught:
         read(put(tmp_path / "t.csv", content))
@@ -188,7 +188,7 @@ def test_problems_are_told_by_line_and_never_by_cell(tmp_path: Path, problem: st
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-def test_wrong_encodings_are_told(tmp_path: Path) -> None:
+def test_wrong_encodings_are_reported(tmp_path: Path) -> None:
     path = put(tmp_path / "t.csv", b"a,b\nSECRET,\x81\n")
     with pytest.raises(TableError, match="no encoding is called 'klingon'"):
         read(path, encoding="klingon")
@@ -199,7 +199,7 @@ def test_wrong_encodings_are_told(tmp_path: Path) -> None:
         read(put(tmp_path / "t.csv.gz", b"no gzip"))
 
 
-def test_a_file_that_may_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_may_not_be_read_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 

@@ -544,7 +544,7 @@ def test_frames_of_spark_connect_are_released_as_well(spark: Any, tmp_path: Path
     assert "the spark table: a Python process of Spark ended in the middle" in done.stdout
 
 
-def test_a_python_process_that_is_killed_is_told_as_such(spark: Any) -> None:
+def test_a_python_process_that_is_killed_is_reported_as_such(spark: Any) -> None:
     def killed(batches: Any) -> Any:
         os.kill(os.getpid(), signal.SIGKILL)
         yield from batches

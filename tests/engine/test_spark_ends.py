@@ -155,7 +155,7 @@ BROKEN_BRIDGE = "An error occurred while calling o22.sc"
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_a_java_that_is_gone_is_told_as_such(error: Exception) -> None:
+def test_a_java_that_is_gone_is_reported_as_such(error: Exception) -> None:
     def unpersist() -> None:
         raise error
 
@@ -217,7 +217,7 @@ CRASHES = [
 
 
 @pytest.mark.parametrize("crash", CRASHES, ids=["words", "end", "reset"])
-def test_a_worker_that_is_gone_is_told_as_such(crash: str) -> None:
+def test_a_worker_that_is_gone_is_reported_as_such(crash: str) -> None:
     message = failures.explain(Exception(crash))
     assert "a Python process of Spark ended" in message
     assert "Ann" not in message
@@ -228,13 +228,13 @@ def test_an_end_of_a_file_is_no_worker_that_is_gone() -> None:
     assert "cannot read" in failures.explain(Exception(f"Lost task: {frames}\tat java.base/java.lang.Thread.run\n"))
 
 
-def test_a_server_that_is_gone_is_told_as_such() -> None:
+def test_a_server_that_is_gone_is_reported_as_such() -> None:
     words = "<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.UNAVAILABLE\n\tdetails = …"
     assert "server does not answer" in failures.explain(Exception(words))
     assert "server does not answer" in failures.explain(Exception("[INVALID_HANDLE.SESSION_CHANGED] restarted"))
 
 
-def test_a_spark_that_was_stopped_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spark_that_was_stopped_is_reported_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Java that was told to end tells other errors while it does."""
     from pyspark import SparkContext
 
@@ -331,7 +331,7 @@ def test_threads_of_pyspark_print_nothing_of_a_java_that_is_gone(monkeypatch: py
         bridge.setLevel(before)
 
 
-def test_any_error_of_a_spark_whose_java_is_gone_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_error_of_a_spark_whose_java_is_gone_is_reported_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark says that it cannot parse a type, and worse, when an answer of Java was cut off."""
     from pyspark import SparkContext
 

@@ -126,7 +126,7 @@ def test_figures_of_other_parts_stay(run, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [["quickly"], ["--quick"]])
-def test_mistakes_are_told(run, arguments, capsys):
+def test_mistakes_are_reported(run, arguments, capsys):
     with pytest.raises(SystemExit) as told:
         run(*arguments)
     assert told.value.code == 2

@@ -496,7 +496,7 @@ def test_what_the_system_refuses_is_no_mistake_of_ours(
 
 
 @pytest.mark.parametrize("command", [["verify", "policy.toml"], ["attack", "homogeneity", "policy.toml"]])
-def test_a_path_that_is_too_long_is_told(place: Path, command: list[str]) -> None:
+def test_a_path_that_is_too_long_is_reported(place: Path, command: list[str]) -> None:
     exit_code, _, stderr = run(*command, "x" * 3000)
     assert exit_code == 2
     assert "too long" in stderr
@@ -568,6 +568,6 @@ def test_numbers_of_16_bits_are_read_and_given_back(kind: str) -> None:
 @pytest.mark.parametrize(
     ("given", "told"), [(pd.DataFrame(), "has no columns"), (pd.Series([1, 2]), "is no table with columns")]
 )
-def test_what_is_no_table_is_told_as_such(given: object, told: str) -> None:
+def test_what_is_no_table_is_reported_as_such(given: object, told: str) -> None:
     with pytest.raises(TableError, match=told):
         ix.anonymize(given, ix.Policy({"age": ix.quasi()}, [ix.KAnonymity(2)]))

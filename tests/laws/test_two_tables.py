@@ -374,7 +374,7 @@ def test_both_tables_are_needed_and_no_other(names, words):
         ix.verify({name: tables.get(name, tables["quasi"]) for name in names}, policy_of(ix.KAnonymity(1)))
 
 
-def test_wrong_columns_are_told_for_each_table():
+def test_wrong_columns_are_reported_for_each_table():
     policy = ix.Policy(
         columns={"name": ix.identifier(), "who": ix.quasi(), "cost": ix.other(), "illness": ix.sensitive()},
         privacy=[ix.KAnonymity(1)],
@@ -443,7 +443,7 @@ def test_two_tables_that_hide_no_value_are_refused(algorithm, models):
     assert failed(ix.verify(in_one, policy_of(*models))) == {"sensitive values"}
 
 
-def test_it_is_told_before_the_search():
+def test_it_is_reported_before_the_search():
     class Slow:
         name = "slow"
 

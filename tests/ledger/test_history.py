@@ -424,16 +424,16 @@ def test_a_history_says_what_labels_to_begin_at(monkeypatch: pytest.MonkeyPatch,
     earlier: Any = SimpleNamespace(entries=[entry], policies=[POLICY], histories=Kept)
     algorithm: Any = SimpleNamespace(name="lattice")
 
-    def told(how: str | None, policy: Policy = POLICY) -> History:
+    def history_of(how: str | None, policy: Policy = POLICY) -> History:
         terms: Any = SimpleNamespace(policy=policy, again=how)
         with open_table(pa.table({"age": ["1", "2"], "ill": ["x", "y"]})) as rows:
             return again.write_history(rows, terms, algorithm, earlier, tmp_path)
 
-    plain = told("consistent")
+    plain = history_of("consistent")
     assert (plain.based, plain.sizes.tolist()) == ({}, [2])  # type: ignore[union-attr]
-    assert set(told("based").based) == {"age"}
+    assert set(history_of("based").based) == {"age"}
     monkeypatch.setattr(again, "_columns_shown_last", lambda *_: ())
-    assert told("based").based == {}
+    assert history_of("based").based == {}
 
 
 def test_signatures_of_those_who_have_none() -> None:
@@ -456,7 +456,7 @@ def test_signatures_are_written_where_values_were_shown(tmp_path: Path) -> None:
     written: list[Any] = []
     kept = SimpleNamespace(write_signatures=lambda *given: written.append(given))
 
-    def told(*earlier: Policy, algorithm: str = "m-invariance", again_: str = "consistent") -> History:
+    def history_of(*earlier: Policy, algorithm: str = "m-invariance", again_: str = "consistent") -> History:
         terms: Any = SimpleNamespace(policy=invariant, again=again_)
         held: Any = SimpleNamespace(
             entries=[SimpleNamespace(said=SimpleNamespace(form=ONE_TABLE.title))] * len(earlier),
@@ -465,18 +465,18 @@ def test_signatures_are_written_where_values_were_shown(tmp_path: Path) -> None:
         )
         return again.write_history(None, terms, SimpleNamespace(name=algorithm), held, tmp_path)  # type: ignore[arg-type]
 
-    assert told() == History()
-    found = told(hidden, invariant, hidden, POLICY)
+    assert history_of() == History()
+    found = history_of(hidden, invariant, hidden, POLICY)
     assert written == [(tmp_path / "history.parquet", [1, 3], "ill")]
     assert (found.path, found.signed, found.sizes) == (tmp_path / "history.parquet", "ill", None)
     assert found.policies == [hidden, invariant, hidden, POLICY]
-    assert told(hidden).path is None
-    assert told(hidden).signed == "ill"
+    assert history_of(hidden).path is None
+    assert history_of(hidden).signed == "ill"
     assert len(written) == 1
     with pytest.raises(LedgerError, match="by the algorithm 'm-invariance' alone"):
-        told(hidden, algorithm="lattice")
+        history_of(hidden, algorithm="lattice")
     with pytest.raises(LedgerError, match="cannot be based on an earlier"):
-        told(hidden, again_="based")
+        history_of(hidden, again_="based")
 
 
 @pytest.mark.parametrize(

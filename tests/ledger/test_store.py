@@ -288,7 +288,7 @@ def chain(length: int, start: str = "start") -> list[Entry]:
     return made
 
 
-def test_what_is_wrong_with_a_chain_is_told_by_its_number() -> None:
+def test_what_is_wrong_with_a_chain_is_reported_by_its_number() -> None:
     one, two, three, four = chain(4)
 
     def told(*entries: Entry | Unreadable) -> list[str]:
@@ -709,7 +709,7 @@ def test_sweeping_passes_over_what_goes_away_meanwhile(small: Store, monkeypatch
     assert small.verify().passed
 
 
-def test_a_store_that_is_gone_is_told(filled: Store, tmp_path: Path) -> None:
+def test_a_store_that_is_gone_is_reported(filled: Store, tmp_path: Path) -> None:
     filled.files.folder.rename(tmp_path / "gone")
     for act in (lambda: enter(filled), filled.sweep):
         with pytest.raises(ix.LedgerError, match=r"the store .* No such file or directory"):
@@ -851,7 +851,7 @@ def test_a_newer_form_is_refused(filled: Store, ledger_place: tuple[str, Path]) 
         Store(ledger_place[0])
 
 
-def test_a_lost_secret_is_told(filled: Store, ledger_place: tuple[str, Path]) -> None:
+def test_a_lost_secret_is_reported(filled: Store, ledger_place: tuple[str, Path]) -> None:
     tamper(filled, "DELETE FROM indistinct_meta WHERE name = 'secret'")
     with pytest.raises(ix.VerificationError, match="lost its secret"):
         Store(ledger_place[0])
@@ -944,7 +944,7 @@ def test_if_nobody_can_tell_whether_an_entry_stands_that_is_said(
         assert store.verify().passed  # its files are there
 
 
-def test_a_server_that_does_not_answer_is_told_with_what_to_do(postgres_url: str, tmp_path: Path) -> None:
+def test_a_server_that_does_not_answer_is_reported_with_what_to_do(postgres_url: str, tmp_path: Path) -> None:
     with Store.create(postgres_url, folder=tmp_path / "store") as store, store._database.reading() as connection:
         process = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
         end_backend(postgres_url, process)
@@ -1023,7 +1023,7 @@ def test_init_makes_a_ledger_and_says_where(ledger_place: tuple[str, Path]) -> N
     assert answer("verify", "--ledger", url, "--head", made["head"])["passed"]
 
 
-def test_init_beside_the_file_is_told_in_words(tmp_path: Path) -> None:
+def test_init_beside_the_file_is_reported_in_words(tmp_path: Path) -> None:
     result = run("init", tmp_path / "ledger.db")
     assert result.exit_code == 0
     assert "ledger.db.store" in result.stderr
@@ -1176,7 +1176,7 @@ def test_another_ledger_in_its_place_is_seen_by_the_witness(witnessed: Store, tm
     assert found == {"witness": "this is another ledger than the one that was noted"}
 
 
-def test_a_witness_that_lags_behind_is_told(witnessed: Store, tmp_path: Path) -> None:
+def test_a_witness_that_lags_behind_is_reported(witnessed: Store, tmp_path: Path) -> None:
     lines = (tmp_path / "heads").read_text().splitlines(keepends=True)
     (tmp_path / "heads").write_text("".join(lines[:-1]))
     audit = witnessed.verify()
@@ -1206,7 +1206,7 @@ def test_a_witness_never_takes_the_place_of_a_file(tmp_path: Path) -> None:
     assert not (tmp_path / "new.db").exists()
 
 
-def test_a_disk_that_may_not_be_written_is_told(tmp_path, monkeypatch):
+def test_a_disk_that_may_not_be_written_is_reported(tmp_path, monkeypatch):
     """There even the removal of what is not there fails, in other words."""
 
     def refuse(*_, **__):

@@ -73,7 +73,7 @@ def test_what_is_written_is_on_the_disk_before_it_has_its_name(tmp_path, monkeyp
     assert done == ["fsync", "replace", "fsync"]
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path):
+def test_a_folder_that_is_not_there_is_reported(tmp_path):
     with pytest.raises(ix.OutputError, match="cannot write"):
         write_whole(tmp_path / "no" / "page.html", "text")
 

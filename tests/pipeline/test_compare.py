@@ -259,7 +259,7 @@ def test_what_concerns_all_algorithms_is_raised() -> None:
         ([], ["name at least one"]),
     ],
 )
-def test_every_mistake_among_the_algorithms_is_told_at_once(asked: list[Any], said: list[str]) -> None:
+def test_every_mistake_among_the_algorithms_is_reported_at_once(asked: list[Any], said: list[str]) -> None:
     with pytest.raises(ix.PolicyError) as caught:
         compare("no such table.csv", hospital(), algorithms=asked)  # told before the table is read
     assert len(caught.value.mistakes) == len(said)
@@ -469,7 +469,7 @@ def test_as_text_it_is_a_table_of_all_trials() -> None:
 
 
 @pytest.mark.slow
-def test_no_cell_of_the_table_is_told() -> None:
+def test_no_cell_of_the_table_is_reported() -> None:
     secret = "Xq7"
     rows = [(*row[:4], f"{secret} {row[4]}") for row in HOSPITAL]
     table = table_of(HOSPITAL_COLUMNS, rows)

@@ -51,7 +51,7 @@ def test_a_policy_that_cannot_be_met_says_what_anonymize_would_say():
     assert str(ours.value) == str(theirs.value) == str(found)
 
 
-def test_all_mistakes_are_told_at_once_and_no_cell():
+def test_all_mistakes_are_reported_at_once_and_no_cell():
     """A column that is missing does not hide that another one's hierarchy does not fit."""
     policy = ix.Policy(
         columns={"zip": ix.quasi(ix.levels([["02138", "0213*"]])), "age": ix.quasi(ix.intervals(5)), "ill": ix.other()},

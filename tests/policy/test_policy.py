@@ -67,7 +67,7 @@ def test_equal_policies_are_equal():
     assert policy(privacy=[ix.KAnonymity(3)]) != policy()
 
 
-def test_every_mistake_is_told_at_once():
+def test_every_mistake_is_reported_at_once():
     found = mistakes(
         columns={"age": ix.other(), "sex": "quasi"},
         privacy=[],
@@ -88,7 +88,7 @@ def test_every_mistake_is_told_at_once():
         assert any(words in mistake for mistake in found), words
 
 
-def test_one_mistake_is_told_as_it_is_and_several_as_a_list():
+def test_one_mistake_is_reported_as_it_is_and_several_as_a_list():
     with pytest.raises(ix.PolicyError, match=r"^privacy: no model"):
         policy(privacy=[])
     with pytest.raises(ix.PolicyError, match=r"^2 mistakes in the policy:"):

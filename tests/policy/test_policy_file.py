@@ -81,7 +81,7 @@ def test_text_stays_text():
     assert policy.columns["c"].hierarchy.table() == [["NO", "*"], ["01234", "*"]]
 
 
-def test_every_mistake_is_told_at_once_with_its_path():
+def test_every_mistake_is_reported_at_once_with_its_path():
     text = """
 version = 1
 max_suppression = 1.5
@@ -569,7 +569,7 @@ MISSPELT = {
 
 
 @pytest.mark.parametrize("place", MISSPELT)
-def test_a_key_that_is_not_known_is_told_with_the_nearest_one(place):
+def test_a_key_that_is_not_known_is_reported_with_the_nearest_one(place):
     columns, model, meant = MISSPELT[place]
     text = f"version = 1\n[columns]\n{columns}\n[[privacy]]\nmodel = 'l-diversity'\nl = 2\n{model}\n"
     with pytest.raises(ix.PolicyError) as error:
@@ -578,7 +578,7 @@ def test_a_key_that_is_not_known_is_told_with_the_nearest_one(place):
     assert f"policy: {place}: is not known here; {advice}" in error.value.mistakes
 
 
-def test_keys_at_the_top_and_of_several_tables_are_told_as_well():
+def test_keys_at_the_top_and_of_several_tables_are_reported_as_well():
     with pytest.raises(ix.PolicyError, match="max_supression: is not known here; did you mean 'max_suppression'"):
         ix.parse_policy("version = 1\nmax_supression = 0.1\ncolumns = { a = { role = 'quasi' } }\nprivacy = []\n")
     text = (

@@ -507,7 +507,7 @@ def test_levels_are_not_chosen_and_tables_not_made_by_looking() -> None:
 
 
 @pytest.mark.slow
-def test_floating_numbers_are_told_by_their_intervals_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_floating_numbers_are_reported_by_their_intervals_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     without_chance(monkeypatch)
     table = pa.table({"weight": [60.0 + i % 3 for i in range(90)]})
     for hierarchy, lowest, is_taken in [

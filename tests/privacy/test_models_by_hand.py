@@ -433,7 +433,7 @@ def test_distances_that_can_be_moved_by_hand() -> None:
 
 
 @pytest.mark.slow
-def test_a_table_without_rows_is_told_as_such() -> None:
+def test_a_table_without_rows_is_reported_as_such() -> None:
     policy = ix.Policy({"q": ix.quasi(ix.suppress()), "n": ix.sensitive()}, [ix.TCloseness(0.5, "ordered")])
     empty = pa.table({name: pa.array([], pa.string()) for name in ("q", "n")})
     assert "0 eligible rows" in str(ix.check(empty, policy))

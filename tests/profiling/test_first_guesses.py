@@ -240,5 +240,5 @@ def test_what_nobody_should_learn_comes_before_days_and_births(name: str) -> Non
     assert guess(name, [str(draw.randint(0, 8)) for _ in range(300)]).role == "sensitive"
 
 
-def test_a_single_category_is_told_in_the_singular() -> None:
+def test_a_single_category_is_reported_in_the_singular() -> None:
     assert "1 category" in guess("something", ["x"] * 50 + [None] * 50).reason  # type: ignore[list-item]

@@ -436,7 +436,7 @@ def test_levels_that_read_the_same_do_not_hide_a_false_level():
     assert failed(ix.verify(released, made, original=table, node={"q": 1})) == {"truth.levels"}
 
 
-def test_what_a_recipient_without_the_policy_is_told_of_it_has_no_remarks(folder):
+def test_what_a_recipient_without_the_policy_is_reported_of_it_has_no_remarks(folder):
     assert ix.verify(folder).passed
     for path in ("policy.note", "policy.columns.ZIP.note"):
         change_manifest(folder, lie(path, "Ann is row 3"))

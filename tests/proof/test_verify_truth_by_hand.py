@@ -768,7 +768,7 @@ def test_models_on_rows_that_say_whose_they_are() -> None:
     rows.close()
 
 
-def test_hierarchies_of_sensitive_columns_are_told_to_models() -> None:
+def test_hierarchies_of_sensitive_columns_are_reported_to_models() -> None:
     tree = Policy({"age": ix.quasi(), "ill": ix.sensitive(AGES)}, [ix.TCloseness(1, "hierarchical")], person="id")
     bare = replace(tree, columns={"age": ix.quasi(), "ill": ix.sensitive()})
     with opened(age=list("1122"), ill=list("1234"), id=list("abcd")) as rows:

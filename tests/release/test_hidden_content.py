@@ -288,7 +288,7 @@ def test_a_workbook_may_have_blanks_at_the_ends_of_names_and_cells(tmp_path):
     assert ix.verify(tmp_path / "release", policy, original=tmp_path / "t.xlsx").passed
 
 
-def test_a_damaged_part_of_a_workbook_is_told_as_such(releases, tmp_path):
+def test_a_damaged_part_of_a_workbook_is_reported_as_such(releases, tmp_path):
     """A part that no reader of cells looks at is not unpacked before."""
     folder = shutil.copytree(releases["xlsx"], tmp_path / "release")
     table = folder / "table.xlsx"
@@ -303,7 +303,7 @@ def test_a_damaged_part_of_a_workbook_is_told_as_such(releases, tmp_path):
         ix.verify(folder, POLICY)
 
 
-def test_a_writer_of_parquet_that_is_no_text_is_told_as_such(tmp_path: Path) -> None:
+def test_a_writer_of_parquet_that_is_no_text_is_reported_as_such(tmp_path: Path) -> None:
     import duckdb
 
     duckdb.sql(f"COPY (SELECT 1 AS a) TO '{tmp_path / 't.parquet'}'")

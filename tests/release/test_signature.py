@@ -159,7 +159,7 @@ def test_a_changed_byte_of_any_file_is_refused(copy: Path, keys: ix.KeyPair) -> 
     assert judge(copy, keys.public).passed
 
 
-def test_a_manifest_that_cannot_be_read_is_told_as_forged_only_if_it_is(copy: Path, keys: ix.KeyPair) -> None:
+def test_a_manifest_that_cannot_be_read_is_reported_as_forged_only_if_it_is(copy: Path, keys: ix.KeyPair) -> None:
     (copy / MANIFEST).write_bytes(b"{}")
     with pytest.raises(ix.TableError):
         judge(copy)
@@ -423,7 +423,7 @@ def test_the_commands_make_keys_sign_and_verify(tmp_path: Path) -> None:
     assert json.loads(run("sign", out, "--key", f"{name}.key", "--json")[1])["signed_by"] == made["fingerprint"]
 
 
-def test_a_key_that_cannot_be_read_is_told_before_the_search(tmp_path: Path) -> None:
+def test_a_key_that_cannot_be_read_is_reported_before_the_search(tmp_path: Path) -> None:
     save_examples(tmp_path)
     asked = ("anonymize", tmp_path / "hospital.toml", tmp_path / "hospital.csv", "-o", tmp_path / "out")
     code, _, told = run(*asked, "--sign", tmp_path / "absent.key")

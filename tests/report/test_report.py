@@ -261,7 +261,7 @@ def test_what_cannot_be_drawn_is_said() -> None:
             assert word in report_facts(release, asked)["tradeoff"]["left_out"]
 
 
-def test_groups_with_one_sensitive_value_are_told() -> None:
+def test_groups_with_one_sensitive_value_are_reported() -> None:
     table = pa.table({"sex": ["f", "f", "m", "m", "m"], "illness": ["flu", "flu", "flu", "gout", "gout"]})
     asked = ix.Policy(columns={"sex": ix.quasi(), "illness": ix.sensitive()}, privacy=[ix.KAnonymity(2)])
     with ix.anonymize(table, asked) as release:

@@ -433,7 +433,7 @@ def test_nonsense_is_refused(made, words):
         made()
 
 
-def test_a_policy_without_a_model_of_values_is_told_to_add_one():
+def test_a_policy_without_a_model_of_values_is_reported_to_add_one():
     table = table_of(("who", "illness"), [("a", "x"), ("b", "y")])
     policy = ix.Policy({"who": ix.quasi(), "illness": ix.sensitive()}, [ix.KAnonymity(2)])
     with pytest.raises(ix.PolicyError, match="add one such as AlphaK or LDiversity"):

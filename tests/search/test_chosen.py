@@ -28,7 +28,7 @@ def test_levels_that_suppress_too_many_rows_are_refused() -> None:
         ix.anonymize(TABLE, policy(), algorithm="chosen")
 
 
-def test_mistakes_are_told_at_once() -> None:
+def test_mistakes_are_reported_at_once() -> None:
     with pytest.raises(ix.PolicyError) as told:
         ix.anonymize(TABLE, policy(), algorithm=ix.Chosen({"Race": 7, "Height": 1}))
     assert told.value.mistakes == (

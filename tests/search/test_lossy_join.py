@@ -524,7 +524,7 @@ def test_a_changed_file_is_found(folder):
     assert "a table was changed after the manifest" in " ".join(result.stdout.split())
 
 
-def test_a_policy_file_is_told_its_mistakes(folder):
+def test_a_policy_file_is_reported_its_mistakes(folder):
     (folder / "policy.toml").write_text(POLICY_FILE.replace('grouping = "lattice"', 'grouping = "anatomy"'))
     result = run("anonymize", "policy.toml", "table.csv", "-o", "out")
     assert result.exit_code == 2

@@ -541,7 +541,7 @@ def test_a_time_limit_leaves_what_is_safe(way):
     assert not way.run(task, Watch()).is_cut_short
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     told = []
     watch = Watch(progress=lambda stage, done, total: told.append((stage, done, total)))
     Mondrian().run(Table(("age",), rows_of(**{"1": 2, "2": 2, "100": 4})).task(KAnonymity(2)), watch)

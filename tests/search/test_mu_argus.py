@@ -461,7 +461,7 @@ def test_nonsense_is_refused_when_it_is_made(options, told):
         MuArgus(**options)
 
 
-def test_every_mistake_is_told_at_once():
+def test_every_mistake_is_reported_at_once():
     with pytest.raises(ix.PolicyError) as refused:
         MuArgus(automatic=1, dimension=-1, suppression="", identifying={"a": 7, "b": 1.5})
     assert len(refused.value.mistakes) == 5

@@ -196,7 +196,7 @@ def test_no_cell_of_the_table_is_printed_or_drawn(example: tuple[str, str]) -> N
 
 
 @pytest.mark.slow
-def test_what_fails_is_told_with_its_reason_beside_the_others(example: tuple[str, str]) -> None:
+def test_what_fails_is_reported_with_its_reason_beside_the_others(example: tuple[str, str]) -> None:
     result = run(*example, *chosen("samarati", "lattice", "datafly"), "--time-limit", "0")
     assert result.exit_code == 0
     assert "Without a release that verifies" in result.stdout
@@ -303,7 +303,7 @@ def test_a_write_that_fails_leaves_what_was_there(
         (["--time-limit", "-1"], "--time-limit"),
     ],
 )
-def test_mistakes_are_told_before_anything_is_written(
+def test_mistakes_are_reported_before_anything_is_written(
     example: tuple[str, str], tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     before = sorted(tmp_path.iterdir())

@@ -190,7 +190,7 @@ def test_a_write_that_fails_leaves_what_was_there(
         (["-o", "no/such/folder/f.svg"], "no folder that can be written to"),
     ],
 )
-def test_mistakes_are_told_before_anything_is_written(
+def test_mistakes_are_reported_before_anything_is_written(
     example: tuple[Path, Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -111,7 +111,7 @@ def test_a_tuple_of_the_distance_matrix_is_known_by_its_first_row(folder):
 
 
 @pytest.mark.slow
-def test_maps_are_told_from_the_command_line(folder):
+def test_maps_are_reported_from_the_command_line(folder):
     (folder / "zip.toml").write_text(
         "version = 1\n[columns]\nzip = { role = 'quasi', hierarchy = { prefix = { length = 5 } } }\n"
         "id = { role = 'identifier' }\n[[privacy]]\nmodel = 'k-anonymity'\nk = 1\n"

@@ -116,7 +116,7 @@ def test_quiet_prints_nothing_but_what_json_asks_for(place: Path, command: str) 
     assert both.stderr == ""
 
 
-def test_errors_are_told_even_quietly(place: Path) -> None:
+def test_errors_are_reported_even_quietly(place: Path) -> None:
     refused = run(place, "anonymize hospital.toml hospital.csv -o first", 80, ("--quiet",))
     assert refused.exit_code == 2
     assert refused.stdout == ""

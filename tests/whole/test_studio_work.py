@@ -85,7 +85,7 @@ def test_a_table_that_cannot_be_opened_leaves_the_work_as_it_was(hospital, tmp_p
     assert hospital.name == "hospital.csv"
 
 
-def test_every_mistake_of_the_form_is_told_at_once(hospital):
+def test_every_mistake_of_the_form_is_reported_at_once(hospital):
     for name in ("Race", "BirthDate", "Gender", "ZIP", "Problem"):
         hospital.set_role(name, "other")
     hospital.models = [{"model": "k-anonymity", "k": "many"}, {"model": "l-diversity", "l": 0}]
