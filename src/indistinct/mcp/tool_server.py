@@ -58,7 +58,7 @@ class Tools:
 
         def ask() -> dict[str, Any]:
             goal = self.root.new_file(output, ".toml")
-            found = profile(self.root.existing(table))
+            found = profile(self.root.existing(table), k)
             write_whole(goal, policy_toml(suggested_policy(found, k, 0.02), comments(found)))
             return answers.answer_profile(found, output)
 

@@ -86,7 +86,7 @@ def _with_models(
     columns = {
         column.name: quasi(column.hierarchy, missing=column.missing_codes, unreadable=column.unreadable)
         if column.role == "quasi"
-        else Column(column.role)
+        else _as_it_leaves(column)
         for column in profile.columns
     }
     is_crowded = not models and _is_crowded(profile, k, max_suppression)
@@ -100,6 +100,19 @@ def _with_models(
         options={"measure": "loss", "random_raise": RANDOM_RAISE} if algorithm == "regroup" else {},
         person=person,
         one_row_per_person=_has_one_row_each(profile),
+    )
+
+
+def _as_it_leaves(column: ColumnProfile) -> Column:
+    """Return a column that is not generalized: as it is, or recoded so that no rare value leaves."""
+    if column.recode is None:
+        return Column(column.role)
+    return Column(
+        column.role,
+        recode=column.recode,
+        recode_level=column.recode_level,
+        missing=column.missing_codes,
+        unreadable=column.unreadable,
     )
 
 

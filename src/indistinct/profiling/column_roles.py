@@ -76,6 +76,11 @@ class ColumnProfile:
     """Values that seem to mean a missing cell."""
     unreadable: Unreadable = "refuse"
     """What is to become of the few values that the hierarchy cannot read."""
+    recode: Hierarchy | None = None
+    """What the cells of a sensitive or another column leave as, at ``recode_level``; None if they leave as they are."""
+    recode_level: int = 1
+    is_unsure: bool = False
+    """Nothing says what the column is, so it is protected; whoever knows better mends the policy."""
     determined_by: str | None = None
     """Of a sensitive column: a quasi column that determines it, more often than not."""
     alike: tuple[tuple[str, float], ...] = ()
@@ -94,7 +99,8 @@ class ColumnProfile:
     def as_quasi(self, shape: Shape, reason: str) -> ColumnProfile:
         """Return the column as a quasi one of a shape."""
         said = {"missing_codes": shape.missing_codes, "unreadable": shape.unreadable}
-        return replace(self, role="quasi", hierarchy=shape.hierarchy, reason=reason, **said)  # type: ignore[arg-type]
+        made = replace(self, role="quasi", hierarchy=shape.hierarchy, reason=reason, recode=None, recode_level=1)
+        return replace(made, **said)  # type: ignore[arg-type]
 
     def as_sensitive(self, reason: str) -> ColumnProfile:
         """Return the column as a sensitive one."""
@@ -112,6 +118,8 @@ class ColumnProfile:
             "safe_harbor": [one.letter for one in self.safe_harbor],
             "missing_codes": len(self.missing_codes),
             "unreadable": self.unreadable,
+            "recode": None if self.recode is None else self.recode.spec() | {"level": self.recode_level},
+            "unsure": self.is_unsure,
             "determined_by": self.determined_by,
         }
 
@@ -160,7 +168,7 @@ def judge(name: str, cells: ColumnStatistics, by_siblings: Mapping[str, tuple[st
     if cells.numbers and not cells.is_whole and cells.distinct > MANY:
         return profile("other", "a measured or computed number that others hardly know; if they may, make it quasi")
     made = profile("quasi", "its name says nothing, so others may know it")
-    return replace(made, reason=f"{made.reason}; if nobody can link by it, make it other")
+    return replace(made, reason=f"{made.reason}; if nobody can link by it, make it other", is_unsure=True)
 
 
 def said_by(name: str) -> tuple[Role | None, str | None]:

@@ -75,8 +75,8 @@ def names_that_repeat(
     names = [one.name for one in columns if one.role == "identifier" and names_people(one.name) == "name"]
     if not names or any(found[name].missing or name not in coded for name in names):
         return (), False
-    _, together = np.unique(np.stack([coded[name].codes for name in names]), axis=1, return_inverse=True)
-    whose = together.ravel().astype(np.int32)
+    whose = whose_rows(coded, names)
+    assert whose is not None  # all were read
     rows = found[names[0]].rows
     if rows - int(whose.max(initial=-1)) - 1 <= NAMESAKES * rows:
         return (), False
@@ -151,3 +151,11 @@ def person_profile(name: str, cells: ColumnStatistics) -> ColumnProfile:
     listed = tuple(identifiers_like(name, cells.values))
     reason = f"it names the same people in several rows ({cells.distinct:,} different in {cells.rows:,} rows)"
     return ColumnProfile(name, "identifier", None, reason, cells.distinct, cells.missing, listed, "person")
+
+
+def whose_rows(coded: Mapping[str, CodedColumn], people: Sequence[str]) -> Codes | None:
+    """Return a number for the person of each row; None where every row is of somebody else, or nothing was read."""
+    if not people or any(name not in coded for name in people):
+        return None
+    stacked = np.stack([coded[name].codes for name in people])
+    return np.unique(stacked, axis=1, return_inverse=True)[1].ravel().astype(np.int32)

@@ -19,7 +19,9 @@ from indistinct.profiling.column_roles import HALF, ColumnProfile, judge, roles_
 from indistinct.profiling.column_shapes import shape_of
 from indistinct.profiling.column_statistics import MANY, ColumnStatistics, statistics_of
 from indistinct.profiling.combinations import Combination, DistinctRows, minimal_combinations
-from indistinct.profiling.repeated_rows import find_person, names_that_repeat, person_profile
+from indistinct.profiling.entities import entity_profile, find_entity
+from indistinct.profiling.protection import protect
+from indistinct.profiling.repeated_rows import find_person, names_that_repeat, person_profile, whose_rows
 from indistinct.progress import Watch
 
 MOST_ROWS = 0.8
@@ -87,15 +89,16 @@ class Profile:
         return "\n".join([f"{self.rows} rows", *lines])
 
 
-def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profile:
-    """ColumnStatistics at every column of a table and suggest what it is to a release.
+def profile(table: Any, k: int = 5, *, watch: Watch | None = None, **reading: Any) -> Profile:
+    """Look at every column of a table and suggest what it is to a release.
 
     A column that nothing is known about becomes quasi: to protect too much is mended sooner than to protect too
-    little. ``reading`` goes to the engine: memory_limit, threads, delimiter, encoding.
+    little. No other column leaves with a value that fewer than ``k`` people have. ``reading`` goes to the engine:
+    memory_limit, threads, delimiter, encoding.
 
     >>> import pyarrow as pa
-    >>> print(profile(pa.table({"zip": ["02138", "02139"], "illness": ["flu", "cough"]})))
-    2 rows
+    >>> print(profile(pa.table({"zip": ["02138", "02139"] * 10, "illness": ["flu"] * 10 + ["cough"] * 10})))
+    20 rows
     zip: quasi, because its name says that others know it (place); HIPAA (B); codes of 5 digits
     illness: sensitive, because its name says that nobody should learn it (health)
     """
@@ -109,13 +112,14 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
         found = statistics_of(rows, coded, count, watch)
         columns, namesakes = _judge_all(coded, found, watch)
         person = next((column.name for column in columns if column.topic == "person"), None)
-        watch.report("dependencies")
-        columns, dependencies = _without_dependencies(coded, columns, found)
-        columns = _with_determined(coded, _with_some_quasi(columns, person))
         names, are_namesakes = ((), False) if person is not None else names_that_repeat(coded, columns, found)
         names, namesakes = ((), (*namesakes, *names)) if are_namesakes else (names, () if names else namesakes)
-        identifying = _identifying(rows, [column for column in columns if column.role == "quasi"], count)
         people = names if person is None else (person,)
+        watch.report("dependencies")
+        columns, coded = protect(columns, coded, found, whose_rows(coded, people), k)
+        columns, dependencies = _without_dependencies(coded, columns, found)
+        columns = _with_determined(coded, _with_some_quasi(columns, person))
+        identifying = _identifying(rows, [column for column in columns if column.role == "quasi"], count)
         small = _small_groups(rows, columns, people)
         sample = _sample(coded, columns, people)
     described = [_with_partners(column, identifying) for column in columns]
@@ -124,7 +128,9 @@ def profile(table: Any, *, watch: Watch | None = None, **reading: Any) -> Profil
 
 def comments(profile: Profile) -> dict[str, str]:
     """Return the reason for each column, as ``policy_toml`` puts it beside the column."""
-    return {column.name: column.reason for column in profile.columns}
+    return {
+        column.name: f"unsure: {column.reason}" if column.is_unsure else column.reason for column in profile.columns
+    }
 
 
 def _judge_all(
@@ -138,7 +144,11 @@ def _judge_all(
         columns.append(judge(name, cells, by_siblings))
     person, others = find_person(coded, columns, found)
     if person is None:
-        return columns, others
+        entity = find_entity(coded, found)
+        if entity is None:
+            return columns, others
+        unit = entity_profile(entity, found[entity.column])
+        return [unit if one.name == entity.column else one for one in columns], ()
     return [person_profile(person, found[person]) if one.name == person else one for one in columns], ()
 
 
@@ -278,9 +288,9 @@ def _with_some_quasi(columns: list[ColumnProfile], person: str | None) -> list[C
     """Make one column quasi where none is, since a policy protects at least one: the one that harms least."""
     if any(column.role == "quasi" for column in columns):
         return columns
-    order: tuple[Role, ...] = ("other", "sensitive", "identifier")
+    order: tuple[Role, ...] = ("other", "drop", "sensitive", "identifier")
     others = [column for column in columns if column.name != person] or columns
     chosen = min(others, key=lambda column: (order.index(column.role), column.distinct))
     reason = f"a policy needs a quasi column; else it were {chosen.role}: {chosen.reason}"
-    promoted = replace(chosen, role="quasi", hierarchy=suppress(), reason=reason)
+    promoted = replace(chosen, role="quasi", hierarchy=suppress(), reason=reason, recode=None, recode_level=1)
     return [promoted if column is chosen else column for column in columns]

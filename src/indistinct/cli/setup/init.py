@@ -61,7 +61,7 @@ def init(
     if output is not None and output.exists():
         raise OutputError(f"{output} exists already; name another file, or remove it")
     with show.progress() as watch:
-        found = profile(table, watch=watch, **reading.arguments())
+        found = profile(table, k, watch=watch, **reading.arguments())
         suggested = suggestion(found, k, limit, diverse=diverse if known is None else False, watch=watch)
     policy = suggested.policy
     if random_raise is not None:
