@@ -77,7 +77,7 @@ def test_no_group_of_k_rows_is_charged_more_than_it_costs(frequencies, k, asked,
     cost = costs_by_hand(frequencies, space)
     # from prices that bind nobody, nearly all of them too high
     start = np.array(wild)[: len(space.counts)] * space.whole_row
-    proven, _ = dual_prices._pass(dual_prices._Nodes(CostGrids.of(space)), start, k, Asked(asked))
+    proven, _ = dual_prices._pass(dual_prices._NodeBatches(CostGrids.of(space)), start, k, Asked(asked))
     # from prices that are a bound already
     sound = duals_by_nodes(space, k, Watch())
     raised = raise_prices(CostGrids.of(space), sound, k, space.whole_row, Asked(asked))
@@ -104,7 +104,7 @@ def test_no_m_rows_of_different_values_are_charged_more_than_they_cost(frequenci
     cost = costs_by_hand(frequencies, space)
     shares = ValueShares(np.array(values[: len(space.counts)], np.int32), np.full(4, 1 / m))
     start = np.array(wild)[: len(space.counts)] * space.whole_row
-    proven, _ = dual_prices._pass(dual_prices._Nodes(CostGrids.of(space, shares)), start, m, Asked(asked))
+    proven, _ = dual_prices._pass(dual_prices._NodeBatches(CostGrids.of(space, shares)), start, m, Asked(asked))
     sound = duals_by_nodes(space, m, Watch(), shares=shares)
     raised = raise_prices(CostGrids.of(space, shares), sound, m, space.whole_row, Asked(asked))
     assert raised @ space.counts >= np.minimum(sound, space.whole_row) @ space.counts

@@ -21,7 +21,7 @@ from indistinct.quality import NCP
 from indistinct.search.local.groups.space import Space
 from indistinct.search.m_invariance import label_vectors
 from indistinct.search.m_invariance.label_vectors import fill_label_vectors
-from indistinct.search.m_invariance.value_buckets import People, Pools
+from indistinct.search.m_invariance.value_buckets import PeopleByValue, Pools
 from indistinct.search.m_invariance.value_sets import Names
 from search.test_mingen_cell import task_for
 
@@ -110,7 +110,7 @@ def test_groups_are_balanced_and_no_two_have_the_same_labels(dice: random.Random
     rows = drawn(dice, dice.randint(m, 40))
     task = task_for(table(rows), policy(m))
     space = Space.of(task.frequencies, NCP())
-    names, people = Names(task.frequencies, space), People.of(task, space, "ill")
+    names, people = Names(task.frequencies, space), PeopleByValue.of(task, space, "ill")
     lost: Counter[str] = Counter()
     pools = [Pools.of(people, 0, m, lost)]
     with pytest.MonkeyPatch.context() as patch:
@@ -136,7 +136,7 @@ def test_the_rows_of_a_signature_share_groups_of_its_values_alone() -> None:
     rows = [("a", "m", "x"), ("f", "w", "y"), *[("a", "m", ill) for ill in "yz"], *[("f", "w", ill) for ill in "xz"]]
     task = task_for(table(rows), policy(2))
     space = Space.of(task.frequencies, NCP())
-    names, people = Names(task.frequencies, space), People.of(task, space, "ill")
+    names, people = Names(task.frequencies, space), PeopleByValue.of(task, space, "ill")
     values = task.frequencies.sensitive["ill"].values
     by_value = {ill: [row for row, code in enumerate(people.values.tolist()) if values[code] == ill] for ill in "xyz"}
     x = next(row for row in by_value["x"] if people.codes[row, 0] == people.codes[by_value["x"], 0].min())

@@ -29,8 +29,8 @@ from indistinct.recoding import SUPPRESSED
 from indistinct.registry import ALGORITHMS
 from indistinct.search import MinGenCell, Task, algorithm_named
 from indistinct.search.bounds import exact_partition as exact
-from indistinct.search.bounds.bounds import cell_bound, least_cost, least_cost_of_space
-from indistinct.search.bounds.candidate_groups import LabelVectors, Ladders
+from indistinct.search.bounds.bounds import cell_bound, duals_by_nodes, least_cost, least_cost_of_space
+from indistinct.search.bounds.candidate_groups import LabelLevels, LabelVectors
 from indistinct.search.bounds.column_generation import Effort, linear_duals
 from indistinct.search.bounds.kernels import group_prices, row_choices
 from indistinct.search.local.groups.space import Space
@@ -287,7 +287,7 @@ def test_column_generation_and_dynamic_programming_agree(drawn, k):
     frequencies, measure = drawn
     assume(frequencies.rows >= k)
     space = Space.of(frequencies, measure)
-    ladders = Ladders.of(space)
+    ladders = LabelLevels.of(space)
     exactly, by_label_vectors = exact.by_choices(ladders, k), exact.by_label_vectors(ladders, k, Watch(), Effort())
     assert by_label_vectors.cost == pytest.approx(exactly.cost, abs=1e-6)
     assert by_label_vectors.is_proven
@@ -310,11 +310,14 @@ def random_space(rows, columns=4, seed=0, measure=None):
 @pytest.mark.parametrize(("rows", "k"), [(30, 2), (30, 3), (45, 2), (24, 5), (60, 2)])
 def test_middle_sized_tables_are_proven(rows, k):
     space = random_space(rows, 3, seed=rows + k)
-    ladders = Ladders.of(space)
+    ladders = LabelLevels.of(space)
     found = exact.least_cost_partition(space, k, Watch())
     assert found.is_proven
     check_pieces(space, found.pieces, k)
-    linear = float(linear_duals(LabelVectors.of(ladders, k, 10**7), k, Watch()) @ ladders.counts)
+    linear = float(
+        linear_duals(LabelVectors.of(ladders, k, 10**7), duals_by_nodes(ladders.space, k, Watch()), k, Watch())
+        @ ladders.counts
+    )
     start = ladders.cost(group_tuples(ladders.space, k, Watch()))
     assert least_cost_of_space(ladders.space, k, Watch()) <= least_cost(ladders.space, k, Watch()) + 1e-6
     assert least_cost(ladders.space, k, Watch()) - 1e-6 <= linear <= found.cost + 1e-6
@@ -441,7 +444,7 @@ def test_no_bound_exceeds_the_least_loss(case):
 def test_bounds_hold_for_every_measure(drawn, k):
     frequencies, measure = drawn
     assume(frequencies.rows >= k)
-    ladders = Ladders.of(Space.of(frequencies, measure))
+    ladders = LabelLevels.of(Space.of(frequencies, measure))
     cost = exact.by_choices(ladders, k).cost
     for bound in (least_cost(ladders.space, k, Watch()), least_cost_of_space(ladders.space, k, Watch())):
         assert 0 <= bound <= cost + 1e-9
@@ -525,7 +528,7 @@ def groups_within(members, counts, k):
 def test_boxes_and_their_prices_are_what_trying_everything_gives(drawn, k, seed):
     frequencies, measure = drawn
     assume(k <= frequencies.rows <= 8)
-    ladders = Ladders.of(Space.of(frequencies, measure))
+    ladders = LabelLevels.of(Space.of(frequencies, measure))
     label_vectors = LabelVectors.of(ladders, k, 10**6)
     found = {
         tuple(sorted(label_vectors.members[start:end].tolist())): cost
@@ -540,7 +543,7 @@ def test_boxes_and_their_prices_are_what_trying_everything_gives(drawn, k, seed)
     duals = np.random.default_rng(seed).uniform(0, 1.5, len(ladders.counts))
     reduced = group_prices.reduced_costs(*arrays, duals, k)
     lowered = group_prices.feasible_duals(label_vectors.members, label_vectors.starts, reduced, duals, k)
-    rising = label_vectors.rising_duals(k)
+    rising = duals_by_nodes(ladders.space, k, Watch())
     beyond = group_prices.member_costs(*arrays, lowered, k)
     for label_vector in range(len(label_vectors)):
         members = label_vectors.members[
@@ -585,7 +588,7 @@ def test_boxes_and_their_prices_are_what_trying_everything_gives(drawn, k, seed)
 def test_dynamic_programming_tries_every_partition(drawn, k):
     frequencies, measure = drawn
     assume(k <= frequencies.rows <= 8)
-    ladders = Ladders.of(Space.of(frequencies, measure))
+    ladders = LabelLevels.of(Space.of(frequencies, measure))
     least = row_choices.least_costs(ladders.counts, ladders.points.astype(np.int64), ladders.run_costs(), k)
     rows = [point for point, count in enumerate(ladders.counts.tolist()) for _ in range(count)]
     table = ladders.run_costs()

@@ -39,11 +39,10 @@ def probed(search, low, high, known=None, gone=0):
     """Probe an interval as if nothing were of too little use; give the least loss, the rows of all its nodes, and
     picks."""
     known = probing._nothing_suppressed(search.labels, search.frequencies) if known is None else known
-    limits = (search.k, search.budget, gone, -1.0)
     ends = np.array([low, high], np.int64)
     with np.errstate(over="ignore"):  # hashing wraps around
         state, kept, _, rows = interval_probes.probe(
-            search.base.coded, search.labels, ends, limits, known, search.works[0]
+            search.base.coded, search.labels, ends, search.k, search.budget, gone, -1.0, known, search.works[0]
         )
     least = math.inf if state == interval_probes.WORSE else 1.0 - kept / search.whole
     return least, rows, search.works[0].picks.copy(), known
@@ -175,7 +174,7 @@ def test_a_probe_counts_what_a_dictionary_counts(values):
 
 def test_few_rows_keep_what_the_cheapest_labels_keep():
     """Three rows under a label that keeps a half, five under one that keeps all."""
-    labels = interval_probes.Labels(
+    labels = interval_probes.LevelLabels(
         maps=np.zeros(2, np.int32),
         map_at=np.zeros((1, 1), np.int64),
         numbers=np.full((1, 1), 2),

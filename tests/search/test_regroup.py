@@ -20,10 +20,12 @@ from indistinct.progress import Watch
 from indistinct.quality import NCP, Loss, NonUniformEntropy, Precision
 from indistinct.recoding import LocalRecoding
 from indistinct.search.local.groups import anneal as annealing
+from indistinct.search.local.groups import parcel_search
 from indistinct.search.local.groups.anneal import Annealing
 from indistinct.search.local.groups.kernels import near_tuples, regrouping
+from indistinct.search.local.groups.kernels.acceptance import RANDOM
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
-from indistinct.search.local.groups.kernels.parcel_groups import FREE, GROUP, LENDER, OWNER, RANDOM, ROWS, TUPLE
+from indistinct.search.local.groups.kernels.parcel_groups import FREE, GROUP, LENDER, LOGGED, OWNER, ROWS, TUPLE
 from indistinct.search.local.groups.space import Space
 from indistinct.search.local.regroup import Regroup, group_tuples
 
@@ -283,19 +285,22 @@ def _groups_of(pieces):
 @pytest.mark.parametrize(("threads", "k"), [(2, 3), (3, 2), (4, 6)])
 def test_threads_share_groups_and_what_is_lent(monkeypatch, threads, k):
     """Each works on groups of its own, so what they give together is valid, never dearer, and lends what there is."""
-    monkeypatch.setattr(annealing, "FEWEST_GROUPS", 5)
+    monkeypatch.setattr(parcel_search, "FEWEST_GROUPS", 5)
     divided = []
-    divide = annealing.Parts.divide
+    divide = parcel_search.ParcelSearch.divide
 
-    def watched(parts, *given):
-        divide(parts, *given)
-        facts, own = parts.whole.facts, [part.free[: part.counters[FREE]] for part, _ in parts.each]
+    def watched(search):
+        divide(search)
+        parts = [part.groups for part in search.parts]
+        if len(parts) == 1:  # the descent
+            return
+        facts, own = search.groups.facts, [part.free[: part.counters[FREE]] for part in parts]
         owners = np.bincount(facts[facts[:, ROWS] > 0, OWNER], minlength=threads)
         divided.append(owners.min() / owners.sum())
         assert sorted(np.concatenate(own).tolist()) == np.flatnonzero(facts[:, ROWS] == 0).tolist()
-        assert (sum(part.spare for part, _ in parts.each) == parts.whole.spare).all()
+        assert (sum(part.spare for part in parts) == search.groups.spare).all()
 
-    monkeypatch.setattr(annealing.Parts, "divide", watched)
+    monkeypatch.setattr(parcel_search.ParcelSearch, "divide", watched)
     frequencies = synthetic(1500, 6, sizes=(3, 8, 40))
     space = Space.of(frequencies, NCP())
     losses = []
@@ -316,13 +321,34 @@ def test_threads_work_only_where_time_alone_is_limited():
 
 def test_it_cools_down_while_it_works_not_before():
     """However late it begins, it begins warm; it ends cold; and with few tries it begins less warm."""
-    assert annealing.heat(0, 700, 0.0) == annealing.WARM
-    assert annealing.heat(700, 700, 0.0) == pytest.approx(annealing.WARM * annealing.COOLING)
-    assert annealing.heat(350, 700, 1.0) == pytest.approx(annealing.WARM * annealing.COOLING)
-    few = 7 * annealing.PLENTY // 8
-    assert annealing.heat(0, few, 0.0) == pytest.approx(annealing.WARM / 2)
-    heats = [annealing.heat(number, 700, number / 500) for number in range(1, 500)]
+    heats = []
+
+    class Measured:
+        """Groups that no change makes cheaper; notes how warm each pass is."""
+
+        passes_a_try, number_of_groups = 7, 2
+
+        def total(self):
+            return 10.0
+
+        def try_changes(self, number, heat):
+            heats.append(heat / 5.0)
+            return True
+
+        def save(self):
+            return "saved"
+
+        def restore(self, saved):
+            assert saved == "saved"
+
+    Annealing(annealing.PLENTY).run(Measured(), Watch())
+    assert len(heats) == 7 * annealing.PLENTY
+    assert heats[0] == annealing.WARM
+    assert heats[-1] == pytest.approx(annealing.WARM * annealing.COOLING, rel=0.05)
     assert all(one > two for one, two in pairwise(heats))
+    few, heats[:] = annealing.PLENTY // 8, []
+    Annealing(few).run(Measured(), Watch())
+    assert heats[0] == pytest.approx(annealing.WARM / 2)
 
 
 @pytest.mark.slow
@@ -356,8 +382,10 @@ def test_a_time_limit_is_kept_and_shared_between_what_is_never_joined():
 class Capturing:
     """Stands in for the annealing, and keeps what it would be given."""
 
-    def run(self, k, loose, groups, prices, work, watch):
-        self.state = loose, groups, prices, work
+    threads = 1
+
+    def run(self, search, watch):
+        self.state = search.loose, search.groups, search.prices, search.parts[0].scratch
 
 
 def most_promising(space, loose, groups, work):
@@ -385,6 +413,14 @@ def most_promising(space, loose, groups, work):
             if promise > most + 1e-12:
                 found, most = group, promise
     return found
+
+
+def test_no_turn_has_the_number_of_one_that_groups_are_marked_with():
+    """Else what a group was would not be kept, and undoing the turn would lose its rows."""
+    captured = Capturing()
+    group_tuples(Space.of(synthetic(400, 5, sizes=(3, 8, 40)), NCP()), 3, Watch(), captured)
+    _, groups, _, scratch = captured.state
+    assert 0 < groups.facts[:, LOGGED].max() <= scratch.counters[regrouping.TURN]
 
 
 def test_what_is_taken_apart_next_is_dear_and_fits():

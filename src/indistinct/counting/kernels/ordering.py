@@ -58,38 +58,3 @@ def highest_of(numbers: Any) -> int:
     for number in numbers:
         highest = max(highest, number)
     return highest
-
-
-@kernel
-def push(level: float, box: int, levels: Any, boxes: Any, number: int) -> None:
-    """Put a box into a heap of so many, in which boxes wait for their levels; of equal ones the lowest goes first.
-
-    IN OUT  levels, boxes  (room,): the heap, with room for one more
-    """
-    place = number
-    while place > 0:
-        above = (place - 1) // 2
-        if levels[above] < level or (levels[above] == level and boxes[above] < box):
-            break
-        levels[place], boxes[place] = levels[above], boxes[above]
-        place = above
-    levels[place], boxes[place] = level, box
-
-
-@kernel
-def drop_first(levels: Any, boxes: Any, number: int) -> None:
-    """Take the first box out of a heap of so many."""
-    last = number - 1
-    level, box = levels[last], boxes[last]
-    place, below = 0, 1
-    while below < last:
-        if below + 1 < last and (
-            levels[below + 1] < levels[below]
-            or (levels[below + 1] == levels[below] and boxes[below + 1] < boxes[below])
-        ):
-            below += 1
-        if level < levels[below] or (level == levels[below] and box < boxes[below]):
-            break
-        levels[place], boxes[place] = levels[below], boxes[below]
-        place, below = below, 2 * below + 1
-    levels[place], boxes[place] = level, box

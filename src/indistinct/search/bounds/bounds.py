@@ -1,8 +1,8 @@
-"""Bounds: what every local recoding with groups of at least k rows loses at the least, for tables of any size.
+"""Bounds: a loss that no local recoding with groups of at least k rows gets below, for tables of any size.
 
-A row's labels in a release are those of a node's group that holds at least k rows. Each row is priced so that no
-such group of k rows is priced more than it costs; then no release costs less than what all rows are priced. Where
-no sensitive value may make up more than a share of a group, fewer groups are made, and rows are priced more.
+It is the dual of a linear program. Each row gets a price such that the prices of no group of k rows exceed the group's
+cost. Then no release costs less than all prices together. Where a sensitive value may make up only a share of a group,
+fewer groups are possible, and prices rise further.
 """
 
 from __future__ import annotations
@@ -15,20 +15,13 @@ from indistinct.counting import FrequencyList
 from indistinct.policy.algorithms import LabelKind
 from indistinct.progress import Watch
 from indistinct.quality.measures import CellMeasure, FloatArray, within_unit
-from indistinct.search.bounds.candidate_groups import LabelVectors, Ladders
 from indistinct.search.bounds.cost_grids import CostGrids, ValueShares
 from indistinct.search.bounds.dual_prices import raise_prices
 from indistinct.search.bounds.kernels import dual_ascent as dual_ascent
-from indistinct.search.local.groups.space import RUN, Space
-
-MOST_MEMBERS = 8_000_000
-"""Members of label vectors up to which every label vector is looked at by itself."""
+from indistinct.search.local.groups.space import Space
 
 MOST_VISITS = 100_000_000
-"""Points times nodes that are visited where label vectors are too many: a second."""
-
-FEW_POINTS = 5_000
-"""Points up to which label vectors are listed, if there are not too many of those."""
+"""Points times nodes that are visited: a second."""
 
 AT_ONCE = 64
 """Nodes that are visited between two looks at the clock."""
@@ -48,9 +41,9 @@ def cell_bound(
 ) -> float:
     """Return a loss that no local recoding by such labels with groups of at least k rows gets below.
 
-    It may suppress as many rows as it likes: no row is priced more than a suppressed one loses. A row that no label
-    joins to k - 1 others counts as lost. With ``visits`` it takes about as long as so many points are looked at, else
-    as long as is worth it. With ``shares`` of the list's entries it tells of groups in which no value makes up more.
+    It holds however many rows are suppressed, since no row's price is above the loss of a suppressed row. With
+    ``visits`` about so many points are examined; without, as many as still raise the bound. With ``shares`` it holds
+    for groups in which no sensitive value makes up more than its share.
     """
     whole = measure.prepare(frequencies).whole
     if whole <= 0:
@@ -66,24 +59,20 @@ def cell_bound(
 def least_cost(space: Space, k: int, watch: Watch, shares: ValueShares | None = None) -> float:
     """Return a cost that no grouping of a space's rows into groups of at least k gets below.
 
-    It is raised as long as that gains more than a little, or until time is up.
+    Prices are raised until that gains little, or the time is up.
     """
-    label_vectors = None
-    if shares is None and (space.kinds == RUN).all() and len(space.counts) <= FEW_POINTS:
-        ladders = Ladders.of(space)
-        space, label_vectors = ladders.space, LabelVectors.of(ladders, k, MOST_MEMBERS)
-    duals = duals_by_nodes(space, k, watch, shares=shares) if label_vectors is None else label_vectors.rising_duals(k)
-    return _total(space, raise_prices(CostGrids.of(space, shares), duals, k, space.whole_row, watch))
+    duals = duals_by_nodes(space, k, watch, shares=shares)
+    return total_price(space, raise_prices(CostGrids.of(space, shares), duals, k, space.whole_row, watch))
 
 
 def least_cost_of_space(
     space: Space, k: int, watch: Watch, visits: int = MOST_VISITS, shares: ValueShares | None = None
 ) -> float:
-    """Return such a cost that takes about so many visits, and is not raised afterwards."""
-    return _total(space, duals_by_nodes(space, k, watch, visits, shares))
+    """Return such a cost after about so many visits; prices are not raised afterwards."""
+    return total_price(space, duals_by_nodes(space, k, watch, visits, shares))
 
 
-def _total(space: Space, duals: FloatArray) -> float:
+def total_price(space: Space, duals: FloatArray) -> float:
     """Sum the prices of all rows; none is priced more than a row that is lost."""
     return float(np.minimum(duals, space.whole_row) @ space.counts)
 
@@ -91,11 +80,11 @@ def _total(space: Space, duals: FloatArray) -> float:
 def duals_by_nodes(
     space: Space, k: int, watch: Watch, visits: int = MOST_VISITS, shares: ValueShares | None = None
 ) -> FloatArray:
-    """Price rows node by node, cheapest first.
+    """Return the prices of dual ascent, which visits nodes in the order of their least cost.
 
-    All prices rise together. A group of k rows or more, visited when they have risen to what it can cost at the
-    least, lets its rising rows reach what its stopped rows leave of its cost, and no more. When visits end, those that
-    still rise are priced what the next node costs at the least: no group that was not visited costs less.
+    All prices rise together. A group of k rows or more is visited when prices reach its least cost. Its rising rows may
+    then share what its stopped rows leave of that cost. When visits end, rows that still rise get the least cost of
+    the next node: no group that was not visited costs less.
     """
     grids = CostGrids.of(space, shares)
     points = len(grids.counts)

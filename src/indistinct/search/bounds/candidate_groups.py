@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from indistinct.counting import IntArray
 from indistinct.quality.measures import FloatArray
 from indistinct.recoding import Pieces
-from indistinct.search.bounds.kernels import group_prices as group_prices
 from indistinct.search.bounds.kernels.closed_groups import closed_groups
 from indistinct.search.local.groups.space import RUN, Space
 
@@ -25,7 +24,7 @@ USUAL_K = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ladders:
+class LabelLevels:
     """The distinct points of a space, and above each value the labels that can be the lowest over several values.
 
     A level here is the height of a label in the tree of such labels. Labels that cover the same values at hand, or
@@ -40,10 +39,6 @@ class Ladders:
     """(columns, levels, values): the first value under the label of a value."""
     costs: FloatArray
     """(columns, levels, values): what that label costs a row."""
-    is_new: NDArray[np.bool_]
-    """(columns, levels, values): whether the label is none of the level below."""
-    heights: IntArray
-    """(columns,): the level at which all values have one label."""
     space: Space
     """The space of the points; what they stand for may be divided further, by sensitive values."""
     point_of: IntArray
@@ -52,7 +47,7 @@ class Ladders:
     """The rows of each of those tuples."""
 
     @classmethod
-    def of(cls, space: Space) -> Ladders:
+    def of(cls, space: Space) -> LabelLevels:
         """Lay out the labels of a space whose columns all carry labels of hierarchies."""
         assert (space.kinds == RUN).all()  # ranges and sets span label vectors without number
         ranks, point_of = np.unique(space.ranks, axis=0, return_inverse=True)
@@ -60,20 +55,17 @@ class Ladders:
         counts = np.bincount(point_of, space.counts, len(ranks)).astype(np.int64)
         distinct = replace(space, ranks=ranks, counts=counts)
         columns = [ColumnLabels.of(distinct, column) for column in range(ranks.shape[1])]
-        heights = np.array([len(column.labels) - 1 for column in columns], np.int64)
+        levels = max((len(column.labels) for column in columns), default=1)
         values = max((column.labels.shape[1] for column in columns), default=1)
-        labels = np.zeros((len(columns), int(heights.max(initial=0)) + 1, values), np.int32)
+        labels = np.zeros((len(columns), levels, values), np.int32)
         costs = np.full(labels.shape, np.inf)
-        is_new = np.ones(labels.shape, np.bool_)
         for position, column in enumerate(columns):
             number = column.labels.shape[1]
-            for level in range(labels.shape[1]):
+            for level in range(levels):
                 labels[position, level, :number] = column.labels[min(level, len(column.labels) - 1)]
                 costs[position, level, :number] = column.costs[min(level, len(column.costs) - 1)]
-            is_new[position, :, :number] = False
-            is_new[position, : len(column.labels), :number] = column.is_new
         points = np.stack([column.values for column in columns], axis=1).astype(np.int32)
-        return cls(points, counts, labels, costs, is_new, heights, distinct, point_of, space.counts)
+        return cls(points, counts, labels, costs, distinct, point_of, space.counts)
 
     @property
     def number_of_rows(self) -> int:
@@ -196,7 +188,7 @@ class LabelVectors:
     """(points,): rows."""
 
     @classmethod
-    def of(cls, ladders: Ladders, k: int, most: int) -> LabelVectors | None:
+    def of(cls, ladders: LabelLevels, k: int, most: int) -> LabelVectors | None:
         """List the label vectors of at least k rows; None if they have about so many members or more.
 
         The limit is lower for a large k, because to look through a label vector then takes longer.
@@ -209,7 +201,3 @@ class LabelVectors:
 
     def __len__(self) -> int:
         return len(self.costs)
-
-    def rising_duals(self, k: int) -> FloatArray:
-        """Price rows as much as can be when all prices rise together: what is priced is a bound on every cost."""
-        return group_prices.rising_duals(self.members, self.starts, self.costs, self.counts, k)

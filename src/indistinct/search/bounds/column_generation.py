@@ -18,7 +18,7 @@ from indistinct.counting import IntArray
 from indistinct.progress import Watch
 from indistinct.quality.measures import FloatArray
 from indistinct.recoding import Pieces
-from indistinct.search.bounds.candidate_groups import LabelVectors, Ladders
+from indistinct.search.bounds.candidate_groups import LabelLevels, LabelVectors
 from indistinct.search.bounds.kernels import group_prices as group_prices
 
 if TYPE_CHECKING:
@@ -40,13 +40,14 @@ FEWEST_A_POINT = 4
 """An integer program with fewer members for each point finds nothing new."""
 
 
-def linear_duals(label_vectors: LabelVectors, k: int, watch: Watch) -> FloatArray:
+def linear_duals(label_vectors: LabelVectors, start: FloatArray, k: int, watch: Watch) -> FloatArray:
     """Return prices for the points that no group exceeds and that add up to nearly the linear program's value.
 
+    ``start`` are feasible prices, such as those of the dual ascent.
     Each round prices half-way between the master's duals, which jump about, and the best feasible ones so far; what
     is feasible near there is a bound. When the watch says stop, the best so far is valid too.
     """
-    best = label_vectors.rising_duals(k)
+    best = start
     bound = float(best @ label_vectors.counts)
     master = _Master(label_vectors)
     value, duals = master.value_of_singles, best
@@ -139,7 +140,7 @@ class Effort:
 
 
 def best_assignment(
-    ladders: Ladders,
+    ladders: LabelLevels,
     label_vectors: LabelVectors,
     duals: FloatArray,
     start: Pieces,
@@ -167,7 +168,7 @@ def best_assignment(
             break
         reach = min(best.cost - bound, float(ranked[most]) if most < len(ranked) else np.inf)
         watch.report("integer program", None, None)
-        program = _Assignment(ladders, label_vectors, beyond < reach, best.pieces, k)
+        program = _AssignmentProgram(ladders, label_vectors, beyond < reach, best.pieces, k)
         pieces, proven = program.best_grouping(effort.nodes, watch)
         cost = ladders.cost(pieces)
         if cost < best.cost - TOLERANCE:
@@ -177,7 +178,7 @@ def best_assignment(
     return best
 
 
-class _Assignment:
+class _AssignmentProgram:
     """The integer program: which label vectors are used, by at least k rows each, and which rows go to which of them.
 
     ``places`` are the members that it may use, each a row or more of a point in a label vector. The groups of a known
@@ -185,7 +186,7 @@ class _Assignment:
     """
 
     def __init__(
-        self, ladders: Ladders, label_vectors: LabelVectors, is_kept: NDArray[np.bool_], start: Pieces, k: int
+        self, ladders: LabelLevels, label_vectors: LabelVectors, is_kept: NDArray[np.bool_], start: Pieces, k: int
     ) -> None:
         self.k, self.counts, self.start = k, label_vectors.counts, start
         vector_of = np.repeat(np.arange(len(label_vectors)), np.diff(label_vectors.starts))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from indistinct.counting import IntArray, Node
 from indistinct.quality.measures import FloatArray
 from indistinct.search.bounds.candidate_groups import ColumnLabels, values_at_hand
-from indistinct.search.bounds.kernels.dual_ascent import NO_CELL, Cells
+from indistinct.search.bounds.kernels.dual_ascent import NO_CELL, GridCells
 from indistinct.search.local.groups.space import RANGE, RUN, Space
 from indistinct.search.task import with_level
 
@@ -33,7 +33,7 @@ ROUNDING = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class _ColumnGrids:
     """The covers of one column, cheapest first."""
 
     values: IntArray
@@ -46,7 +46,7 @@ class _Column:
     """What cells that no cheaper cover has cost at the least, for each cover."""
 
     @classmethod
-    def of(cls, space: Space, column: int) -> _Column:
+    def of(cls, space: Space, column: int) -> _ColumnGrids:
         if space.kinds[column] == RUN:
             found = ColumnLabels.of(space, column)
             values, cells = found.values, np.where(found.is_new, found.labels, NOWHERE)
@@ -127,7 +127,7 @@ class CostGrids:
 
     counts: IntArray
     """(points,) rows; points that are alike may stand apart."""
-    columns: list[_Column]
+    columns: list[_ColumnGrids]
     shares: ValueShares
     parts: list[list[int]] = field(default_factory=list)
     """The columns that are taken together."""
@@ -143,7 +143,7 @@ class CostGrids:
     @classmethod
     def of(cls, space: Space, shares: ValueShares | None = None) -> CostGrids:
         """Lay out the covers of a space of any kind of labels."""
-        columns = [_Column.of(space, column) for column in range(len(space.kinds))]
+        columns = [_ColumnGrids.of(space, column) for column in range(len(space.kinds))]
         made = cls(space.counts, columns, shares or ValueShares.without_limits(len(space.counts)))
         sizes = [column.cells.shape[1] for column in made.columns]
         for column in np.argsort(sizes, kind="stable").tolist():
@@ -217,8 +217,8 @@ class CostGrids:
             return keys
         return np.unique(keys, return_inverse=True)[1].ravel()
 
-    def cells(self, k: int) -> Cells:
+    def cells(self, k: int) -> GridCells:
         """Return the tables of all nodes that were asked for, as kernels take them, for groups of k rows."""
         self._keys, self._costs = [np.concatenate(self._keys)], [np.concatenate(self._costs)]
         codes = np.stack(self.codes).astype(np.int32)
-        return Cells(codes, self._keys[0], self._costs[0], self.counts, self.shares.values, self.shares.most_of(k))
+        return GridCells(codes, self._keys[0], self._costs[0], self.counts, self.shares.values, self.shares.most_of(k))

@@ -1,9 +1,8 @@
-"""raise_prices(): prices of rows that no group exceeds, raised together towards the most that can be proven.
+"""raise_prices(): feasible prices of rows, raised towards the value of the linear program over all groups.
 
-Prices that no group of k rows exceeds add up to a bound on what every release costs; the most that they can add up to
-is the value of the linear program over all groups. From any prices a pass over all cells gives such ones: each point's
-price is multiplied by what the tightest of its cells allows. Between two passes only tight cells are looked at, and
-prices move to where others gain most: a point that keeps many from rising gives up some of its own.
+Prices are feasible if no group of k rows exceeds its cost. Their sum bounds what every release costs. A pass over all
+cells makes any prices feasible: it multiplies each point's price by what the tightest of its cells allows. Between two
+passes only tight cells are examined, and prices move: a point that keeps many others from rising lowers its own price.
 """
 
 from __future__ import annotations
@@ -18,8 +17,15 @@ from indistinct.progress import Watch
 from indistinct.quality.measures import FloatArray
 from indistinct.search.bounds.cost_grids import CostGrids
 from indistinct.search.bounds.kernels import dual_feasibility as dual_feasibility
-from indistinct.search.bounds.kernels.dual_ascent import Cells
-from indistinct.search.bounds.kernels.dual_feasibility import CELLS, VISITS, DualPrices, Tight, Weights, Work
+from indistinct.search.bounds.kernels.dual_ascent import GridCells
+from indistinct.search.bounds.kernels.dual_feasibility import (
+    CELLS,
+    VISITS,
+    DualPrices,
+    FeasibilityScratch,
+    Tight,
+    Weights,
+)
 
 GROWTH = 1.25
 """Between two passes no price is raised by more than this."""
@@ -43,12 +49,12 @@ ROUNDING = 1e-9
 def raise_prices(grids: CostGrids, duals: FloatArray, k: int, most: float, watch: Watch) -> FloatArray:
     """Return prices that no group of at least k rows exceeds, of a larger sum if there is one, none above ``most``.
 
-    It ends when little is gained, or when time is up: then the best of what was proven by then is given.
+    It ends when a pass gains little, or when the time is up. The answer is the best that was proven by then.
     """
     best: FloatArray = np.minimum(duals, most)
     if len(best) * k > LARGEST:
         return best
-    nodes = _Nodes(grids)
+    nodes = _NodeBatches(grids)
     values, total, steps = best, float(best @ grids.counts), 0
     while not watch.time_is_up():
         proven, tight = _pass(nodes, values, k, watch)
@@ -64,7 +70,7 @@ def raise_prices(grids: CostGrids, duals: FloatArray, k: int, most: float, watch
     return best
 
 
-class _Nodes:
+class _NodeBatches:
     """The nodes of covers, cheapest first, and their tables; kept from pass to pass."""
 
     def __init__(self, grids: CostGrids) -> None:
@@ -84,14 +90,14 @@ class _Nodes:
         return self._least[number], self._tables[number]
 
 
-def _pass(nodes: _Nodes, values: FloatArray, k: int, watch: Watch) -> tuple[FloatArray, Tight]:
+def _pass(nodes: _NodeBatches, values: FloatArray, k: int, watch: Watch) -> tuple[FloatArray, Tight]:
     """Return prices near some values that no group exceeds, and the cells that limit them.
 
     When time is up, no price is above what the next node costs at the least, so no group of it is priced too much.
     """
     order = np.argsort(-values, kind="stable")
-    prices = DualPrices(values, order, np.full(len(values), GROWTH), np.array([GROWTH]))
-    work = Work.of(len(values), k, len(nodes.grids.shares.limits))
+    prices = DualPrices(values, order, np.full(len(values), GROWTH), GROWTH)
+    work = FeasibilityScratch.of(len(values), k, len(nodes.grids.shares.limits))
     tight = Tight(
         costs=np.empty(MOST_CELLS),
         starts=np.zeros(MOST_CELLS + 1, np.int64),
@@ -116,7 +122,7 @@ def _pass(nodes: _Nodes, values: FloatArray, k: int, watch: Watch) -> tuple[Floa
 class _Moving:
     """Moves prices between points, some steps, with the tight cells alone in sight."""
 
-    cells: Cells
+    cells: GridCells
     k: int
     steps: int
     watch: Watch

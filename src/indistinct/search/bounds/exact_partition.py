@@ -14,8 +14,8 @@ from indistinct.counting import IntArray
 from indistinct.errors import InfeasibleError
 from indistinct.progress import Watch
 from indistinct.recoding import Pieces
-from indistinct.search.bounds.bounds import least_cost_of_space
-from indistinct.search.bounds.candidate_groups import LabelVectors, Ladders
+from indistinct.search.bounds.bounds import duals_by_nodes, total_price
+from indistinct.search.bounds.candidate_groups import LabelLevels, LabelVectors
 from indistinct.search.bounds.column_generation import TOLERANCE, Effort, best_assignment, linear_duals
 from indistinct.search.bounds.kernels import row_choices
 from indistinct.search.local.groups.partition import Partition
@@ -44,7 +44,7 @@ def least_cost_partition(space: Space, k: int, watch: Watch, effort: Effort | No
 
     Source: Sweeney 2002, Figure 5, at the level of cells.
     """
-    ladders = Ladders.of(space)
+    ladders = LabelLevels.of(space)
     if ladders.number_of_rows < k:
         raise InfeasibleError(
             f"{ladders.number_of_rows} rows cannot form a group of {k}; lower k, or release more rows"
@@ -65,7 +65,7 @@ def least_cost_tables(space: Space, k: int) -> list[Partition] | None:
     """
     if not k <= int(space.counts.sum()) <= MOST_ROWS:
         return None
-    ladders = Ladders.of(space)
+    ladders = LabelLevels.of(space)
     if steps(ladders, k) > MOST_STEPS:
         return None
     dynamic = _Choices(ladders, k)
@@ -73,7 +73,7 @@ def least_cost_tables(space: Space, k: int) -> list[Partition] | None:
     return None if tables is None else [_proven(ladders, _pieces_of(table)) for table in sorted(map(sorted, tables))]
 
 
-def steps(ladders: Ladders, k: int) -> float:
+def steps(ladders: LabelLevels, k: int) -> float:
     """Return about how many groups dynamic programming would try; infinite if it would need too much memory."""
     rows = ladders.number_of_rows
     if rows > MOST_ROWS:
@@ -88,7 +88,7 @@ def steps(ladders: Ladders, k: int) -> float:
     return float(tried * choices / 2.0**rows)
 
 
-def by_choices(ladders: Ladders, k: int) -> Partition:
+def by_choices(ladders: LabelLevels, k: int) -> Partition:
     """Return the least-cost partition of a small table; of several the one that dynamic programming meets first."""
     dynamic = _Choices(ladders, k)
     choice, groups = dynamic.all, []
@@ -101,35 +101,36 @@ def by_choices(ladders: Ladders, k: int) -> Partition:
     return _proven(ladders, Pieces(points, rows[points, group_of], group_of))
 
 
-def by_label_vectors(ladders: Ladders, k: int, watch: Watch, effort: Effort) -> Partition:
+def by_label_vectors(ladders: LabelLevels, k: int, watch: Watch, effort: Effort) -> Partition:
     """Return the least-cost partition, or the best found, by column generation from a heuristic grouping."""
     from indistinct.search.local.regroup import group_tuples
 
     start = group_tuples(ladders.space, k, watch)
+    duals = duals_by_nodes(ladders.space, k, watch)
     label_vectors = LabelVectors.of(ladders, k, effort.vector_members)
     if label_vectors is None:
-        return _partition(ladders, start, least_cost_of_space(ladders.space, k, watch))
-    is_small = len(ladders.counts) * k <= effort.linear_rows
-    duals = linear_duals(label_vectors, k, watch) if is_small else label_vectors.rising_duals(k)
+        return _partition(ladders, start, total_price(ladders.space, duals))
+    if len(ladders.counts) * k <= effort.linear_rows:
+        duals = linear_duals(label_vectors, duals, k, watch)
     found = best_assignment(ladders, label_vectors, duals, start, k, effort, watch)
     return _partition(ladders, found.pieces, found.bound)
 
 
-def _partition(ladders: Ladders, pieces: Pieces, bound: float) -> Partition:
+def _partition(ladders: LabelLevels, pieces: Pieces, bound: float) -> Partition:
     """Describe a grouping of points; a bound that rounding alone keeps below its cost proves it."""
     cost = ladders.cost(pieces)
     is_proven = cost - bound <= TOLERANCE * max(1.0, cost)
     return Partition(ladders.to_tuples(pieces), cost, cost if is_proven else bound, is_proven)
 
 
-def _proven(ladders: Ladders, pieces: Pieces) -> Partition:
+def _proven(ladders: LabelLevels, pieces: Pieces) -> Partition:
     return _partition(ladders, pieces, ladders.cost(pieces))
 
 
 class _Choices:
     """Dynamic programming over choices of rows: the least cost of grouping what is left."""
 
-    def __init__(self, ladders: Ladders, k: int) -> None:
+    def __init__(self, ladders: LabelLevels, k: int) -> None:
         self.ladders, self.k = ladders, k
         self.points = ladders.points.astype(np.int64)
         self.run_costs = ladders.run_costs()
@@ -143,8 +144,9 @@ class _Choices:
         within = self.least[choice] + TOLERANCE * max(1.0, self.least[self.all])
         found = np.empty(16, np.int64)
         while True:
-            space = self.points, self.run_costs
-            _, number = row_choices.least_of(choice, self.radix, space, self.least, self.k, within, found)
+            _, number = row_choices.least_of(
+                choice, self.radix, self.points, self.run_costs, self.least, self.k, within, found
+            )
             if number <= len(found):
                 return [int(rest) for rest in found[:number]]
             found = np.empty(number, np.int64)

@@ -1,4 +1,4 @@
-"""state_bound(): what is said with every local release, how much less the best one could lose at the most."""
+"""state_bound(): the lower bound that is stated with every local release."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Wat
     """Return the recoding with a lower bound on the loss of any recoding of its kind, unless it already has one.
 
     The loss is by the measure that the algorithm optimizes, or else by NCP. The bound holds for groups of as many rows
-    as the policy asks for, with labels of this kind, however many rows are suppressed. It takes at most about a fifth
-    of the algorithm's time; with a time limit, as much of what is left as pays. Where a sensitive value may make up no
-    more than a share of a group, it holds for such groups alone. Where chance raised labels nothing is stated: the
-    bound would say something of the values below them.
+    as the policy asks for, with labels of this kind, however many rows are suppressed. Without a time limit it takes
+    about a fifth of the algorithm's time; with one, it uses what is left as long as the bound rises. Where a sensitive
+    value may make up only a share of a group, it holds for such groups alone. With randomly raised labels no bound is
+    stated, since it would disclose something of the values below them.
     """
     declared = as_algorithm(algorithm)
     measure = declared.optimizes if isinstance(declared.optimizes, CellMeasure) else NCP()

@@ -241,7 +241,7 @@ def _not_served(task: Task) -> str:
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweptOutcomes:
     """The outcomes of all nodes and ks together: what a measure asks for one, as arrays for all."""
 
     local: ClassVar[None] = None
@@ -267,7 +267,7 @@ class Swept:
         suppressed: tuple[Any, Any, Any],
         every: tuple[Any, Any],
         kept: list[tuple[LabelValues, Any]],
-    ) -> Swept:
+    ) -> SweptOutcomes:
         """Return the outcomes from rows, groups and squares of what is suppressed, and groups and squares of all."""
         rows, groups, squares = suppressed
         levels = [nodes[:, [column]] for column in range(nodes.shape[1])]
@@ -288,7 +288,7 @@ class Swept:
         return np.ascontiguousarray(np.broadcast_to(numbers, self.suppressed_rows.shape), np.float64)
 
 
-def _count_nodes(task: Task, watch: Watch, ks: IntArray, scales: Sequence[QualityMeasure], size: int) -> Swept:
+def _count_nodes(task: Task, watch: Watch, ks: IntArray, scales: Sequence[QualityMeasure], size: int) -> SweptOutcomes:
     """Count every node; one counter for each measure whose labels differ, since it sums over them."""
     frequencies = task.frequencies
     per_label = [scale.prepare(frequencies).per_label for scale in scales if isinstance(scale, CellMeasure)]
@@ -314,10 +314,10 @@ def _count_nodes(task: Task, watch: Watch, ks: IntArray, scales: Sequence[Qualit
                 node, source, ks, (suppressed[at], groups[at], squares[at], into[at])
             )
     kept_by = list(zip(uneven, kept, strict=False))
-    return Swept.of(frequencies, nodes, (suppressed, groups, squares), (all_groups, all_squares), kept_by)
+    return SweptOutcomes.of(frequencies, nodes, (suppressed, groups, squares), (all_groups, all_squares), kept_by)
 
 
-def _count_sets(task: Task, watch: Watch, ks: IntArray, scales: Sequence[QualityMeasure], size: int) -> Swept:
+def _count_sets(task: Task, watch: Watch, ks: IntArray, scales: Sequence[QualityMeasure], size: int) -> SweptOutcomes:
     """Count every node by sets of columns. What goes for a k goes for all larger ones, so all may be gone soon."""
     frequencies = task.frequencies
     counts = [SetCounts.of_list(frequencies, task.with_k(k).ks_by_columns()) for k in ks.tolist()]
@@ -343,7 +343,7 @@ def _count_sets(task: Task, watch: Watch, ks: IntArray, scales: Sequence[Quality
             for values, into in kept:
                 into[at, column] = own.sum_over(gone, steps, values, node)
     levels = np.array(nodes, np.int64).reshape(size, len(frequencies.columns))
-    return Swept.of(frequencies, levels, (suppressed, groups, squares), (all_groups, all_squares), kept)
+    return SweptOutcomes.of(frequencies, levels, (suppressed, groups, squares), (all_groups, all_squares), kept)
 
 
 def _numbers_of_levels(frequencies: FrequencyList) -> list[int]:

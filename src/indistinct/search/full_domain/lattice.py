@@ -133,7 +133,7 @@ class Search:
 
     def _lowest_passing(self) -> list[Node]:
         """Return passing nodes, all minimal ones among them, by halving intervals whose upper node passes."""
-        found, failed = _Nodes(len(self.heights)), _Nodes(len(self.heights))
+        found, failed = _NodeSet(len(self.heights)), _NodeSet(len(self.heights))
         intervals = [(self.start_node, self.heights)]
         while intervals:
             low, high = intervals.pop()
@@ -184,7 +184,7 @@ def check_some_node_passes(task: Task, watch: Watch, budget: int) -> None:
         raise task.infeasible(search.budget)
 
 
-class _Nodes:
+class _NodeSet:
     """A growing set of nodes that is asked what lies below or above a node; a node lies below itself."""
 
     def __init__(self, columns: int) -> None:
@@ -209,7 +209,7 @@ class _Nodes:
 
 def _without_dominated(nodes: Sequence[Node]) -> list[Node]:
     """Keep the nodes that lie above no other one."""
-    kept = _Nodes(len(nodes[0]) if nodes else 0)
+    kept = _NodeSet(len(nodes[0]) if nodes else 0)
     for node in sorted(nodes, key=sum):
         if not kept.has_below(node):
             kept.add(node)

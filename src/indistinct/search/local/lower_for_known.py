@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -50,20 +49,21 @@ def lower_labels(task: Task, recoding: LocalRecoding) -> LocalRecoding:
             for own, codes, (labels, _) in zip(recoding.labels, recoding.codes, found, strict=True)
         ]
     )
-    sets = _pad_sets(list(ks)), width, np.array(list(ks.values()), np.int64)
+    sets = lowering.ColumnSets(_pad_sets(list(ks)), width, np.array(list(ks.values()), np.int64))
+    labelled = lowering.LabelledPieces(ids, rows)
     room = 1 << max(10, math.ceil(math.log2(1.5 * len(released) * len(ks) + 1)))
-    table = np.zeros(room, np.uint64), np.zeros(room, np.int64)
+    table = lowering.RowCounts(np.zeros(room, np.uint64), np.zeros(room, np.int64))
     levels = np.stack([own.levels[codes[groups]] for own, codes in zip(recoding.labels, recoding.codes, strict=True)])
-    offered = _offers(frequencies, [places for _, places in found], (values, levels), list(ks))
+    offered = _offers(frequencies, [places for _, places in found], values, levels, list(ks))
     together = np.flatnonzero(np.diff(groups, prepend=-1))
     with np.errstate(over="ignore"):  # hashing wraps around
-        used = lowering.fill(sets, table, ids, rows)
+        used = lowering.fill(sets, table, labelled)
         for starts in (together[:1], together, np.arange(len(groups))):  # whole columns, groups, single tuples
-            candidates = _candidates(frequencies, [labels for labels, _ in found], (ids, levels), rows, starts)
+            candidates = _candidates(frequencies, [labels for labels, _ in found], labelled, levels, starts)
             for _ in range(MOST_PASSES):
-                if not lowering.lower(sets, table, ids, rows, candidates, offered, used):
+                if not lowering.lower(sets, table, labelled, candidates, offered, used):
                     break
-                used = int((table[0] != 0).sum())
+                used = int((table.keys != 0).sum())
     apart = np.full(len(pieces.tuples), SUPPRESSED)
     apart[released] = np.arange(len(released))
     lowered = [labels_at(frequencies, column, levels[column], values[column]) for column in range(everything)]
@@ -79,12 +79,12 @@ def lower_labels(task: Task, recoding: LocalRecoding) -> LocalRecoding:
 def _candidates(
     frequencies: FrequencyList,
     labels: Sequence[Labels],
-    of_pieces: tuple[IntArray, IntArray],
-    rows: IntArray,
+    pieces: lowering.LabelledPieces,
+    at: IntArray,
     starts: IntArray,
 ) -> IntArray:
     """Return the pieces, from each start on, and the columns that could be lower, those first whose cells cost most."""
-    ids, at = of_pieces
+    ids, rows = pieces
     ends = np.append(starts[1:], len(rows))
     sizes = np.add.reduceat(rows, starts) if len(starts) else rows
     found = []
@@ -114,17 +114,18 @@ def _pad_sets(sets: list[tuple[int, ...]]) -> IntArray:
 
 
 def _offers(
-    frequencies: FrequencyList, places: list[IntArray], of_pieces: tuple[Any, Any], sets: list[tuple[int, ...]]
-) -> Any:
+    frequencies: FrequencyList, places: list[IntArray], values: IntArray, at: IntArray, sets: list[tuple[int, ...]]
+) -> lowering.LowerLabels:
     """Return the label of each value at each level, and the sets that have each column, as the kernel takes them."""
     owners = [[number for number, columns in enumerate(sets) if column in columns] for column in range(len(places))]
     lengths = [own.size for own in places]
-    return (
-        np.concatenate([own.ravel() for own in places]),
-        (np.cumsum(lengths) - lengths).astype(np.int64),
-        np.array([own.shape[1] for own in places], np.int64),
-        np.array([hierarchy.lowest for hierarchy in frequencies.hierarchies], np.int64),
-        *of_pieces,
-        np.array([number for own in owners for number in own], np.int64),
-        np.cumsum([0, *map(len, owners)]).astype(np.int64),
+    return lowering.LowerLabels(
+        offers=np.concatenate([own.ravel() for own in places]),
+        starts=(np.cumsum(lengths) - lengths).astype(np.int64),
+        numbers=np.array([own.shape[1] for own in places], np.int64),
+        lowest=np.array([hierarchy.lowest for hierarchy in frequencies.hierarchies], np.int64),
+        values=values,
+        at=at,
+        owners=np.array([number for own in owners for number in own], np.int64),
+        first=np.cumsum([0, *map(len, owners)]).astype(np.int64),
     )

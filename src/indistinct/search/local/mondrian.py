@@ -74,7 +74,7 @@ class Mondrian(MondrianOptions, Aligning):
         block_of, blocks = blocks_of(task)
         task = task.without(block_of == SUPPRESSED)
         axes, ranks = _axes(frequencies, self.labels)
-        rules = cut_scores.Rules(task.largest_k(), self.choose == "loss", not self.strict)
+        rules = cut_scores.CutRules(task.largest_k(), self.choose == "loss", not self.strict)
         uncut = _Parts.of_blocks(block_of, blocks, frequencies.entries.counts, ranks)
         final: list[_Parts] = []
         while len(uncut) and not watch.time_is_up():
@@ -142,7 +142,7 @@ def _join_parts(several: Sequence[_Parts]) -> _Parts:
     )
 
 
-def _cut_all(task: Task, parts: _Parts, axes: column_widths.Axes, rules: cut_scores.Rules) -> tuple[_Parts, _Parts]:
+def _cut_all(task: Task, parts: _Parts, axes: column_widths.Axes, rules: cut_scores.CutRules) -> tuple[_Parts, _Parts]:
     """Cut every group once, by the first of its cuts that is safe; give what they were cut to, and those that stay."""
     scores, spans = cut_scores.find_cuts(parts.ranks, parts.rows, parts.starts, axes, rules)
     scores = np.round(scores, 9)  # scores that differ by rounding only are equal, and the first column's cut is tried
@@ -155,9 +155,8 @@ def _cut_all(task: Task, parts: _Parts, axes: column_widths.Axes, rules: cut_sco
         groups, places = groups[has_cut], places[has_cut]
         if not len(groups):
             return _join_parts(made), parts.only(stays)
-        source, rows, part_of, first = cutting.cut(
-            parts.ranks, parts.rows, parts.starts, axes, groups, places, spans[groups, places]
-        )
+        cuts = cutting.Cuts(groups, places, spans[groups, places])
+        source, rows, part_of, first = cutting.cut(parts.ranks, parts.rows, parts.starts, axes, cuts)
         part_of, cut_of, is_allowed = _unite_unsafe_parts(task, parts.entries[source], rows, part_of, first)
         taken = is_allowed[cut_of[part_of]]
         source, rows, part_of = source[taken], rows[taken], part_of[taken]

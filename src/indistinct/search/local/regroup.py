@@ -15,13 +15,21 @@ from indistinct.progress import Watch
 from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.search.local.aligned_profiles import Aligning
-from indistinct.search.local.groups.anneal import MOST_THREADS, Annealing
-from indistinct.search.local.groups.kernels import first_groups, near_tuples, parcel_groups, regrouping
-from indistinct.search.local.groups.kernels.group_costs import Prices
+from indistinct.search.local.groups.anneal import MOST_THREADS, Annealing, descend
+from indistinct.search.local.groups.kernels import first_groups, near_tuples
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
-from indistinct.search.local.groups.kernels.parcel_groups import GROUP, LENDER, OWNER, ROWS, SIZE, TUPLE, Groups, Loose
-from indistinct.search.local.groups.kernels.regrouping import Work
+from indistinct.search.local.groups.kernels.parcel_groups import (
+    GROUP,
+    LENDER,
+    OWNER,
+    ROWS,
+    SIZE,
+    TUPLE,
+    Loose,
+    ParcelGroups,
+)
 from indistinct.search.local.groups.nearness import FEWEST_FAR, SEED, Finder, Ranks, lay_out_prices, sort_keys
+from indistinct.search.local.groups.parcel_search import ParcelSearch
 from indistinct.search.local.groups.partition import partition_tuples
 from indistinct.search.local.groups.repair_by_rebuilding import RepairByRebuilding
 from indistinct.search.local.groups.space import Space
@@ -32,14 +40,8 @@ MANY_NEAR = 32
 """While groups are annealed each tuple knows so many near ones."""
 PARCELS = 5
 """The rows of a tuple travel in parcels of k / 5 rows."""
-REACH = 1.6
-"""Groups that cost so many times the average are always taken apart, cheaper ones less often."""
-VISITS = 6
-"""So often a pass comes to a group, on average."""
 MOST_PASSES, ENOUGH, PATIENCE = 64, 0.004, 2
 """Passes end after so many in a row that gained less than this share."""
-SLICE = 20_000
-"""Visits between two looks at the clock."""
 
 
 class Regroup(RegroupOptions, Aligning):
@@ -101,12 +103,15 @@ def group_tuples(space: Space, k: int, watch: Watch, annealing: Annealing | None
     groups = _without_groups(_parcels(loose_rows[own], loose.parcel_at, k), width, spare, k)
     first_groups.gather(k, seeds, loose, groups, prices)
     first_groups.settle(k, loose, groups, prices)
-    _improve(k, loose, groups, prices, watch)
+    search = ParcelSearch(k, loose, groups, prices, watch)
+    descend(search, MOST_PASSES, ENOUGH, PATIENCE)
     if annealing is not None:
         loose, _ = _neighbourhood(ranks, loose_rows[own], k, replace(finder, near=MANY_NEAR))
         loose = loose._replace(near_costs=np.empty(len(loose.near), np.float32))
         near_tuples.sort_links(loose.near_at, loose.near, loose.near_costs, ranks, prices)
-        annealing.run(k, loose, groups, prices, _work(k, groups), watch)
+        search.loose = loose
+        search.share(annealing.threads)
+        annealing.run(search, watch)
     return _pieces(space.counts - loose_rows, members, groups, k)
 
 
@@ -125,42 +130,6 @@ def _loose_rows(space: Space, k: int) -> IntArray:
         lacking = k - rows.sum()
         rows[nearest] = lacking if space.counts[nearest] >= k + lacking else space.counts[nearest]
     return rows
-
-
-def _improve(k: int, loose: Loose, groups: Groups, prices: Prices, watch: Watch) -> None:
-    """Go over the groups again and again as long as it pays."""
-    work = _work(k, groups)
-    total = parcel_groups.refresh(k, loose.ranks, groups, prices)
-    parcels, poor = len(groups.parcels), 0
-    for number in range(MOST_PASSES):
-        step = max(1, parcels // (VISITS * int((groups.facts[:, ROWS] > 0).sum())))
-        reach = REACH * total / max(1, int(groups.parcels[:, SIZE].sum()))
-        for start in range(number % step, parcels, SLICE * step):
-            watch.report("search", number, MOST_PASSES)
-            if total <= 0.0 or watch.time_is_up():
-                return
-            visits = np.array([start, min(parcels, start + SLICE * step), step])
-            regrouping.regroup(visits, k, np.array([reach, 0.0]), loose, groups, prices, work)
-        before, total = total, parcel_groups.refresh(k, loose.ranks, groups, prices)
-        poor = poor + 1 if before - total < ENOUGH * before else 0
-        if poor == PATIENCE:
-            return
-
-
-def _work(k: int, groups: Groups) -> Work:
-    most = regrouping.MOST_APART * (regrouping.LARGE + 1) * k
-    return Work(
-        pool=np.zeros(most, np.int64),
-        taken=np.zeros(most, np.int64),
-        taken_to=np.zeros((regrouping.MOST_APART, 2), np.int64),
-        logged=np.zeros(most + regrouping.MOST_APART, np.int64),
-        rank_ranges=np.zeros((most + regrouping.MOST_APART, groups.rank_ranges.shape[1]), np.int32),
-        facts=np.zeros((most + regrouping.MOST_APART, groups.facts.shape[1]), np.int64),
-        costs=np.zeros(most + regrouping.MOST_APART),
-        trial=np.zeros((most, 2), np.int64),
-        bounds=np.zeros(most),
-        counters=np.zeros(5, np.int64),
-    )
 
 
 # What is near.
@@ -211,7 +180,7 @@ def _parcels(counts: IntArray, parcel_at: IntArray, k: int) -> NDArray[np.int32]
     return parcels
 
 
-def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: int) -> Groups:
+def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: int) -> ParcelGroups:
     """Return a state in which all groups are free; a group holds a parcel, and k rows of its own or borrowed.
 
     Each thread that works on it needs one more than that.
@@ -219,7 +188,7 @@ def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: 
     most = min(len(parcels), int(parcels[:, SIZE].sum() + spare.sum()) // k) + MOST_THREADS
     facts = np.full((most, 6), NOBODY, np.int64)
     facts[:, ROWS] = facts[:, OWNER] = 0
-    return Groups(
+    return ParcelGroups(
         rank_ranges=np.zeros((most, width), np.int32),
         facts=facts,
         costs=np.zeros(most),
@@ -230,7 +199,7 @@ def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: 
     )
 
 
-def _pieces(home_rows: IntArray, members: IntArray, groups: Groups, k: int) -> Pieces:
+def _pieces(home_rows: IntArray, members: IntArray, groups: ParcelGroups, k: int) -> Pieces:
     """Return the groups as pieces: homes less what they lent, then the parcels, then what was lent to them."""
     rows, lenders = groups.facts[:, ROWS], groups.facts[:, LENDER]
     short = np.flatnonzero((lenders != NOBODY) & (rows > 0) & (rows < k))

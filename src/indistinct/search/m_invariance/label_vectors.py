@@ -19,8 +19,8 @@ from indistinct.progress import Watch
 from indistinct.quality.measures import CellMeasure, FloatArray
 from indistinct.search.local.groups.space import Space
 from indistinct.search.m_invariance.kernels import label_vector_filling as label_vector_filling
-from indistinct.search.m_invariance.kernels.label_vector_filling import NOBODY, Filled, Ladders
-from indistinct.search.m_invariance.value_buckets import People, Pools
+from indistinct.search.m_invariance.kernels.label_vector_filling import NOBODY, Filled, LabelKeys
+from indistinct.search.m_invariance.value_buckets import PeopleByValue, Pools
 from indistinct.search.m_invariance.value_sets import Names, span
 from indistinct.search.task import Task
 
@@ -94,8 +94,8 @@ def fill_label_vectors(
 
 
 def _rows_by_pool(
-    people: People, pools: Sequence[Pools], m: int, k: int
-) -> tuple[IntArray, label_vector_filling.People]:
+    people: PeopleByValue, pools: Sequence[Pools], m: int, k: int
+) -> tuple[IntArray, label_vector_filling.RowsToPlace]:
     """Return the rows by pool and value, in no order beyond that, and what is known of them."""
     lines = [lines for one in pools for lines in one.told.values()]
     pool_of = np.zeros(len(people.entries), np.int64)
@@ -104,18 +104,18 @@ def _rows_by_pool(
     rows = np.concatenate([*(own.ravel() for own in lines), *(own for one in pools for own in one.free)])
     rows = np.random.default_rng(SEED).permutation(np.sort(rows))
     left = rows[np.lexsort((people.values[rows], pool_of[rows]))]
-    found = label_vector_filling.People(
+    found = label_vector_filling.RowsToPlace(
         codes=people.codes,
         values=people.values.astype(np.int64),
         pools=pool_of,
         asked=np.array([m, *map(len, lines)], np.int64),
-        least=np.array([k], np.int64),
+        least=k,
         used=np.zeros(int(people.values.max(initial=0)) + 1, np.int64),
     )
     return left, found
 
 
-def _ladders(frequencies: FrequencyList, measure: CellMeasure, names: Names) -> Ladders:
+def _ladders(frequencies: FrequencyList, measure: CellMeasure, names: Names) -> LabelKeys:
     """Return keys of labels, and the nodes by what a row costs there on average."""
     hierarchies = frequencies.hierarchies
     levels = max(len(places) for _, places in names.columns)
@@ -130,7 +130,7 @@ def _ladders(frequencies: FrequencyList, measure: CellMeasure, names: Names) -> 
         costs.append(-np.array(own))
     nodes = _nodes([range(own.lowest, own.height + 1) for own in hierarchies])
     means = np.sum([own[nodes[:, column]] for column, own in enumerate(costs)], axis=0)
-    return Ladders(keys, np.ascontiguousarray(nodes[np.argsort(means, kind="stable")]))
+    return LabelKeys(keys, np.ascontiguousarray(nodes[np.argsort(means, kind="stable")]))
 
 
 def _nodes(levels: Sequence[range]) -> IntArray:

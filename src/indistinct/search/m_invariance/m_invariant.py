@@ -23,7 +23,7 @@ from indistinct.search.algorithm import Algorithm
 from indistinct.search.local.groups.space import Space
 from indistinct.search.m_invariance.label_vectors import LabelledRows, fill_label_vectors
 from indistinct.search.m_invariance.swap_rows import swap_rows
-from indistinct.search.m_invariance.value_buckets import People, Pools, ValueSet
+from indistinct.search.m_invariance.value_buckets import PeopleByValue, Pools, ValueSet
 from indistinct.search.m_invariance.value_sets import NOBODY, Names, Placing, divide_bucket, span
 from indistinct.search.task import Task
 from indistinct.search.two_tables.anatomy import added_up
@@ -68,7 +68,7 @@ class MInvariant(MInvariantOptions, Algorithm):
             _check_two_tables(task)
         column, m = _asked_column(task)
         space = Space.of(frequencies, self.measure)
-        people = People.of(task, space, column)
+        people = PeopleByValue.of(task, space, column)
         lost: Counter[str] = Counter()
         pools = [Pools.of(people, block, m, lost) for block in range(int(people.blocks.max()) + 1)]
         names = None if self.two_tables else Names(frequencies, space)
@@ -133,7 +133,7 @@ class _Rest:
     change."""
 
     space: Space
-    people: People
+    people: PeopleByValue
     entries: IntArray
     group_of: IntArray
     value_sets: IntArray
@@ -271,7 +271,7 @@ def _check_two_tables(task: Task) -> None:
         )
 
 
-def _kinds(people: People, entries: IntArray) -> IntArray:
+def _kinds(people: PeopleByValue, entries: IntArray) -> IntArray:
     """Return each row its kind: new people of one block and value may stand for each other in every group.
 
     Those who were released before stand for others of their value and value set only.

@@ -3,27 +3,31 @@
 A group of an m-invariant release has so many rows of each of its values, and people who were released before stand in
 groups of their value set. Two rows of the same value can change places between any two groups, if neither binds them,
 or between two of one value set: both groups keep their values. Partners are looked for in the groups of near rows.
-First exchanges are also kept that cost a little more, less and less often; then only those that cost less.
+First exchanges are annealed, then only those are kept that cost no more.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import IntArray
 from indistinct.progress import Watch
+from indistinct.search.local.groups.anneal import Annealing, descend
 from indistinct.search.local.groups.kernels import exchanging
+from indistinct.search.local.groups.kernels.acceptance import Pass
 from indistinct.search.local.groups.kernels.exchanging import RowsByKind, Slots
 from indistinct.search.local.groups.kernels.group_costs import Prices
 from indistinct.search.local.groups.nearness import Finder, lay_out_prices
 from indistinct.search.local.groups.space import Space
 
-WARMTH = 0.04
-"""At first an exchange that costs this share of an average group more is kept with a chance of 1 / e."""
-WARM_PASSES, MOST_PASSES = 120, 400
-ENOUGH, PATIENCE = 0.0005, 8
-"""Passes end after so many in a row that gained less than this share."""
+TRIES, WARM = 120, 0.04
+"""Each row is tried so often while exchanges that cost a little more are accepted: that share of an average group at
+first."""
+MOST_PASSES, ENOUGH, PATIENCE = 280, 0.0005, 8
+"""Afterwards passes end after so many in a row that gained less than this share."""
 SEED = 1
 
 
@@ -47,14 +51,11 @@ def swap_rows(space: Space, entries: IntArray, group_of: IntArray, kinds: IntArr
         near=near,
         row_at=np.searchsorted(tuples[order], np.arange(len(used) + 1)),
     )
-    slots = _slots(group_of[order])
-    rank_ranges = np.zeros((2, width), np.int32)
-    start = slots.rows.copy()
-    before = exchanging.all_costs(by_kind, slots, prices, rank_ranges)
-    if _exchange(by_kind, slots, prices, rank_ranges, before, watch) > before:
-        slots.rows[:] = start  # a time limit ended it while it was warm
+    search = _ExchangeSearch(by_kind, _slots(group_of[order]), prices, np.zeros((2, width), np.int32), watch)
+    Annealing(TRIES, warm=WARM).run(search, watch)
+    descend(search, MOST_PASSES, ENOUGH, PATIENCE)
     found = np.empty(len(entries), np.int64)
-    found[order[slots.rows]] = slots.group_of
+    found[order[search.slots.rows]] = search.slots.group_of
     return found
 
 
@@ -73,20 +74,38 @@ def _slots(group_of: IntArray) -> Slots:
     )
 
 
-def _exchange(
-    by_kind: RowsByKind, slots: Slots, prices: Prices, rank_ranges: NDArray[np.int32], total: float, watch: Watch
-) -> float:
-    """Go over all rows again and again as long as it pays; return what all groups cost then."""
-    rows, poor = len(slots.rows), 0
-    warmth = WARMTH * total / max(1, len(slots.costs))
-    for number in range(MOST_PASSES):
-        watch.report("exchange", number, MOST_PASSES)
-        if total <= 0.0 or watch.time_is_up():
-            break
-        heat = warmth * max(0.0, 1.0 - number / WARM_PASSES)
-        gained = exchanging.exchange(np.array([0, rows, 1]), heat, by_kind, slots, prices, rank_ranges)
-        total -= gained
-        poor = poor + 1 if number >= WARM_PASSES and gained < ENOUGH * total else 0
-        if poor == PATIENCE:
-            break
-    return exchanging.all_costs(by_kind, slots, prices, rank_ranges)
+class _ExchangeSearch:
+    """Groups whose rows change places, which ``anneal`` improves."""
+
+    passes_a_try = 1
+
+    def __init__(
+        self, by_kind: RowsByKind, slots: Slots, prices: Prices, rank_ranges: NDArray[np.int32], watch: Watch
+    ) -> None:
+        self.by_kind, self.slots, self.prices, self.rank_ranges, self.watch = by_kind, slots, prices, rank_ranges, watch
+        self._total = exchanging.all_costs(by_kind, slots, prices, rank_ranges)
+
+    @property
+    def number_of_groups(self) -> int:
+        return len(self.slots.costs)
+
+    def total(self) -> float:
+        return self._total
+
+    def try_changes(self, number: int, heat: float) -> bool:
+        """Let all rows change places once."""
+        self.watch.report("exchange", number, None)
+        if self.watch.time_is_up():
+            return False
+        visits = Pass(0, len(self.slots.rows), 1, 0.0, heat)
+        self._total -= exchanging.exchange(visits, self.by_kind, self.slots, self.prices, self.rank_ranges)
+        return True
+
+    def save(self) -> Any:
+        return self.slots.rows.copy()
+
+    def restore(self, saved: IntArray) -> None:
+        """Make the groups those of some rows, and work out anew what they cost."""
+        self.slots.rows[:] = saved
+        self.slots.slot_of[saved] = np.arange(len(saved))
+        self._total = exchanging.all_costs(self.by_kind, self.slots, self.prices, self.rank_ranges)

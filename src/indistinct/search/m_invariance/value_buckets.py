@@ -22,7 +22,7 @@ ValueSet = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class PeopleByValue:
     """The rows of the table, one by one."""
 
     entries: IntArray
@@ -39,7 +39,7 @@ class People:
     """(rows, columns) the values of quasi columns."""
 
     @classmethod
-    def of(cls, task: Task, space: Space, column: str) -> People:
+    def of(cls, task: Task, space: Space, column: str) -> PeopleByValue:
         frequencies = task.frequencies
         entries = np.repeat(np.arange(len(frequencies.entries)), frequencies.entries.counts)
         _, block_of = apart(frequencies)
@@ -70,7 +70,7 @@ def _read_value_set(text: str, code_of: dict[str, int]) -> ValueSet | None:
 class Pools:
     """The rows of one block that share groups: people who were released before by value set, and new people."""
 
-    people: People
+    people: PeopleByValue
     block: int
     told: dict[ValueSet, IntArray]
     """The rows of each value set, a line for each value, all lines of the same length."""
@@ -78,7 +78,7 @@ class Pools:
     """The new people of each value, in the order of the walk."""
 
     @classmethod
-    def of(cls, people: People, block: int, m: int, lost: Counter[str]) -> Pools:
+    def of(cls, people: PeopleByValue, block: int, m: int, lost: Counter[str]) -> Pools:
         """Balance the value sets of a block with new people; count those who are lost by the reason."""
         rows = np.flatnonzero(people.blocks == block)
         free = _Free.of(people, rows)
@@ -126,11 +126,11 @@ def _up_to_the_limit(rows: list[IntArray], m: int, lost: Counter[str]) -> list[I
 class _Free:
     """The new people of each value, in the order of the walk."""
 
-    people: People
+    people: PeopleByValue
     rows: list[IntArray] = field(default_factory=list)
 
     @classmethod
-    def of(cls, people: People, rows: IntArray) -> _Free:
+    def of(cls, people: PeopleByValue, rows: IntArray) -> _Free:
         new = rows[people.told[rows] < 0]
         new = new[np.lexsort((people.walk[new], people.values[new]))]
         number = int(people.values.max()) + 1
@@ -150,7 +150,7 @@ class _Free:
 
 
 def _balance_bucket(
-    people: People, value_set: ValueSet, own: IntArray, m: int, free: _Free
+    people: PeopleByValue, value_set: ValueSet, own: IntArray, m: int, free: _Free
 ) -> tuple[IntArray, dict[str, int]]:
     """Return as many rows of each value of a value set as can be, and count those that are left out by the reason."""
     is_apt = np.isin(people.values[own], value_set)

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.progress import Watch
@@ -208,20 +207,6 @@ class Names:
                 first = by_rank[low[:, column]]
                 is_it = (found[:, column] < 0) & (first == by_rank[high[:, column]])
                 found[is_it, column] = first[is_it]
-        return found
-
-    def by_rank(self, columns: IntArray) -> NDArray[np.int32]:
-        """Return the places of labels by rank, level by level from the lowest that may be carried: as many of each.
-
-        (columns, levels, ranks), in this order of columns; where a column has fewer levels the last one stands again.
-        """
-        own = []
-        for column in columns.tolist():
-            places = self.columns[column][1][self._frequencies.hierarchies[column].lowest :]
-            own.append(places[:, self._value_of[column]])
-        found = np.zeros((len(own), max(map(len, own)), max(places.shape[1] for places in own)), np.int32)
-        for place, places in enumerate(own):
-            found[place, :, : places.shape[1]] = places[np.minimum(np.arange(found.shape[1]), len(places) - 1)]
         return found
 
     def at(self, nodes: IntArray, entries: IntArray) -> IntArray:

@@ -22,7 +22,7 @@ INSERTED = 4
 """A point that still rises takes about so many times as long as one that has stopped."""
 
 
-class Cells(NamedTuple):
+class GridCells(NamedTuple):
     """The cell of each point at each node, as a sum over a few parts of its columns.
 
     ``codes``   (parts, points) int32: the place of a point in the tables of each part
@@ -77,7 +77,7 @@ class Spent(NamedTuple):
         return cls(np.full(room, NOWHERE), np.empty(room), np.zeros(1 + points if values else 1, np.int64))
 
 
-class Work(NamedTuple):
+class AscentScratch(NamedTuple):
     """Arrays to work in.
 
     ``slots``  int64, a power of two of them: cells by their hash, or NOWHERE
@@ -99,7 +99,7 @@ class Work(NamedTuple):
     paid: Any
 
 
-def rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: int) -> int:
+def rise(tables: Any, least: Any, cells: GridCells, state: Rising, k: int, most: int) -> int:
     """Let prices rise past some nodes, cheapest first, until so many points were looked at; give the nodes passed.
 
     A cell with k rows or more is looked at when prices have risen to what it costs at the least. Its k rows that are
@@ -115,12 +115,12 @@ def rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: int
         room *= 2
     points = len(cells.counts)
     spent = Spent.of(points, len(cells.most))
-    work = Work(np.full(room, NOWHERE), spent, *np.empty((4, points), np.int64), *np.empty((4, points)))
+    work = AscentScratch(np.full(room, NOWHERE), spent, *np.empty((4, points), np.int64), *np.empty((4, points)))
     return int(_rise(tables, least, cells, state, k, most, work))
 
 
 @kernel
-def _rise(tables: Any, least: Any, cells: Cells, state: Rising, k: int, most: int, work: Work) -> int:
+def _rise(tables: Any, least: Any, cells: GridCells, state: Rising, k: int, most: int, work: AscentScratch) -> int:
     """Do what ``rise`` says."""
     codes, keys, costs, counts, values, most_alike = cells
     duals, limits, rising, stopped, counters = state

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indistinct.kernel import kernel
-from indistinct.search.bounds.kernels.dual_ascent import NOWHERE, Cells, Spent, find, forget, spend
+from indistinct.search.bounds.kernels.dual_ascent import NOWHERE, GridCells, Spent, find, forget, spend
 
 CELLS, VISITS = range(2)
 """Counters of tight cells: how many there are, and the points that were looked at to find them."""
@@ -24,13 +24,13 @@ class DualPrices(NamedTuple):
     ``values``   (points,) float64: the price of a row
     ``order``    (points,) int64: the points, those that are priced most first
     ``factors``  (points,) float64: by what the price may be multiplied, as far as is known
-    ``growth``   (1,) float64: by what no price is multiplied more
+    ``growth``   by what no price is multiplied more
     """
 
     values: Any
     order: Any
     factors: Any
-    growth: Any
+    growth: float
 
 
 class Tight(NamedTuple):
@@ -47,7 +47,7 @@ class Tight(NamedTuple):
     counters: Any
 
 
-class Work(NamedTuple):
+class FeasibilityScratch(NamedTuple):
     """Room for the cells of a node, as many as there are points, all int64 but where it is said.
 
     ``slots``  a power of two of them: cells by their hash, or NOWHERE
@@ -74,7 +74,7 @@ class Work(NamedTuple):
     members: Any
 
     @classmethod
-    def of(cls, points: int, k: int, values: int) -> Work:
+    def of(cls, points: int, k: int, values: int) -> FeasibilityScratch:
         """Return room for so many points, of so many values that are told apart."""
         slots = np.full(1 << max(1, (4 * points - 1).bit_length()), NOWHERE)
         members = np.empty((points, 3 * k), np.int32)
@@ -83,7 +83,9 @@ class Work(NamedTuple):
 
 
 @kernel
-def limit(tables: Any, least: Any, cells: Cells, prices: DualPrices, tight: Tight, k: int, work: Work) -> None:
+def limit(
+    tables: Any, least: Any, cells: GridCells, prices: DualPrices, tight: Tight, k: int, work: FeasibilityScratch
+) -> None:
     """Lower the factors of points so far that no cell of some nodes is priced more than it costs.
 
     Whatever prices become, if none rises by more than its factor, nor by more than the growth, no cell of these nodes
@@ -97,7 +99,7 @@ def limit(tables: Any, least: Any, cells: Cells, prices: DualPrices, tight: Tigh
     codes, keys, costs, counts, alike, most_alike = cells
     values, order, factors, _ = prices
     slots, spent, taken, cell_keys, idle, last, before, listed, rows, cell_costs, paid, ends, members = work
-    growth, parts, points = prices.growth[0], len(codes), len(counts)
+    growth, parts, points = prices.growth, len(codes), len(counts)
     for node in range(len(least)):
         groups, place, stop, look = 0, 0, np.inf, 64
         while place < points and (values[order[place]] * growth > least[node] or values[order[place]] > stop):
@@ -197,7 +199,7 @@ class Weights(NamedTuple):
 
 
 @kernel
-def weigh(tight: Tight, cells: Cells, values: Any, k: int, found: Weights) -> None:
+def weigh(tight: Tight, cells: GridCells, values: Any, k: int, found: Weights) -> None:
     """Find the factors that tight cells allow, and how much their points would gain if one were priced less.
 
     Each point puts the weight of its price on the cell that limits it most. A cell passes that on to the k rows that
@@ -231,7 +233,7 @@ def weigh(tight: Tight, cells: Cells, values: Any, k: int, found: Weights) -> No
 
 
 @kernel
-def pass_on(cell: int, weight: float, tight: Tight, cells: Cells, values: Any, k: int, found: Weights) -> float:
+def pass_on(cell: int, weight: float, tight: Tight, cells: GridCells, values: Any, k: int, found: Weights) -> float:
     """Return what k rows of a cell are priced that may share a group; with a weight, put it on each of them."""
     alike, most, spent = cells.values, cells.most, found.spent
     start, end = tight.starts[cell], tight.starts[cell + 1]

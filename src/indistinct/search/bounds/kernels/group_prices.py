@@ -10,70 +10,8 @@ from typing import Any
 import numpy as np
 
 from indistinct.array_types import FloatArray, IntArray
-from indistinct.counting.kernels.ordering import drop_first, order_of, push
+from indistinct.counting.kernels.ordering import order_of
 from indistinct.kernel import kernel
-
-NEARLY = 1e-12
-"""Rounding that is no difference."""
-
-
-@kernel
-def rising_duals(members: Any, starts: IntArray, group_costs: FloatArray, counts: IntArray, k: int) -> FloatArray:
-    """Return each point a price such that no group of k rows in a label vector is priced more than it costs.
-
-    All prices rise together; where a label vector is priced to the full, those of its points stop. Boxes wait in a heap
-    for the level at which that happens, which only rises while points stop below it, so it is settled when its turn
-    comes.
-
-    IN   group_costs  (label vectors,) float64: the cost per row
-    OUT  duals      (points,) float64
-    """
-    duals = np.full(len(counts), np.inf)
-    order = order_of(group_costs)
-    top = np.empty(k)
-    levels, waiting = np.empty(len(order)), np.empty(len(order), np.int64)
-    following, number = 0, 0
-    while following < len(order) or number > 0:
-        if number == 0 or (following < len(order) and group_costs[order[following]] <= levels[0]):
-            label_vector = order[following]
-            level = group_costs[label_vector]
-            following += 1
-        else:
-            level, label_vector = levels[0], waiting[0]
-            drop_first(levels, waiting, number)
-            number -= 1
-        group = members[starts[label_vector] : starts[label_vector + 1]]
-        rising = 0
-        for point in group:
-            if duals[point] == np.inf:
-                rising += counts[point]
-        if rising == 0:
-            continue
-        full = level
-        if rising < k:
-            full = (k * group_costs[label_vector] - _largest_sum(group, duals, counts, k - rising, top)) / rising
-        if full > level + NEARLY:
-            push(full, label_vector, levels, waiting, number)
-            number += 1
-            continue
-        for point in group:
-            if duals[point] == np.inf:
-                duals[point] = level
-    return duals
-
-
-@kernel
-def _largest_sum(group: Any, duals: FloatArray, counts: IntArray, number: int, top: FloatArray) -> float:
-    """Sum the prices of the rows with the largest ones, so many, among the points that have stopped."""
-    filled = 0
-    for point in group:
-        if duals[point] == np.inf:
-            continue
-        filled = insert(top, filled, number, duals[point], counts[point])
-    total = 0.0
-    for place in range(filled):
-        total += top[place]
-    return total
 
 
 @kernel

@@ -31,7 +31,7 @@ def least_costs(counts: IntArray, points: Any, run_costs: FloatArray, k: int) ->
     least[0] = 0.0
     nowhere = np.empty(0, np.int64)
     for choice in range(1, choices):
-        least[choice], _ = least_of(choice, radix, (points, run_costs), least, k, -1.0, nowhere)
+        least[choice], _ = least_of(choice, radix, points, run_costs, least, k, -1.0, nowhere)
     return least
 
 
@@ -50,18 +50,24 @@ def place_values(counts: IntArray) -> IntArray:
 
 @kernel
 def least_of(
-    choice: int, radix: IntArray, space: Any, least: FloatArray, k: int, within: float, found: IntArray
+    choice: int,
+    radix: IntArray,
+    points: Any,
+    run_costs: FloatArray,
+    least: FloatArray,
+    k: int,
+    within: float,
+    found: IntArray,
 ) -> tuple[float, int]:
     """Return the least cost of grouping one choice of rows, from those of all smaller choices.
 
     The group of the first row left is tried in every way, with k to 2k - 1 rows: larger ones split at no cost.
 
-    IN   space   (points, run_costs) as ``least_costs`` takes them
+    IN   points, run_costs  as ``least_costs`` takes them
     IN   within  groups that lead to at most this cost are listed
     OUT  found   int64: the choices that remain after them, as many as it has room for
     OUT  the least cost, and the number of groups to list
     """
-    points, run_costs = space
     number, columns = points.shape
     left = np.empty(number, np.int64)
     rest, rows = choice, 0

@@ -45,7 +45,7 @@ from indistinct.search.full_domain.best_node.counters import (
 )
 from indistinct.search.full_domain.best_node.descent import Descent, Slope
 from indistinct.search.full_domain.best_node.incumbent import DIGITS, FAILED, Descents, Incumbent, Key, Seen
-from indistinct.search.full_domain.best_node.intervals import Half, Heap, Interval, Swept
+from indistinct.search.full_domain.best_node.intervals import Half, Heap, Interval, SweepRest
 from indistinct.search.full_domain.best_node.set_counter import SetCounter
 from indistinct.search.full_domain.best_node.sweeping import Sweep, pays
 from indistinct.search.full_domain.best_node.value_counter import ValueCounter
@@ -88,27 +88,13 @@ class BranchAndBound:
         self.incumbent = Incumbent(measure, budget, keeps_ties)
         if threads is None:
             threads = min(os.cpu_count() or 1, MOST_THREADS) if len(self.frequencies.base) >= LONG_LIST else 1
-        # each thread has a counter, since counters work in place
         self.is_monotone = task.is_monotone_within(budget)
         self.ruling_out = task if self.is_monotone else task.floor
         self.counters: list[Counter]
         self.judges: list[Stairs | ValueCounter] | None = None
         self.sweeps: list[Sweep] = []
         self.halves = self.ruled_out_halves = 0
-        if self.is_monotone:
-            self.counters = [counter_for(task, measure, budget) for _ in range(threads)]
-        elif ValueCounter.serves(task) and measure.asks_counts_only:
-            # one counter tells what a node must lose at the least, which rules out those below, and what it loses
-            by_values = [ValueCounter(task, measure, budget) for _ in range(threads)]
-            self.counters, self.judges = [*by_values], [*by_values]
-            self.sweeps = [Sweep(counter) for counter in by_values]
-        else:
-            # nodes are ruled out by what models imply, and judged by a counter of their own
-            self.counters = [counter_for(self.ruling_out, measure, budget) for _ in range(threads)]
-            self.judges = [
-                Stairs(GroupCounter(task, budget), task.frequencies.heights, CACHED_TUPLES // threads)
-                for _ in range(threads)
-            ]
+        self._make_counters(threads)
         self.counter = self.counters[0]
         parts = measure.level_losses(self.frequencies)
         heights = self.frequencies.heights
@@ -122,6 +108,24 @@ class BranchAndBound:
         self.blocks: ColumnBlocks | None = None
         self.sources: OrderedDict[Node, Source] = OrderedDict()
         self.cached_tuples = 0
+
+    def _make_counters(self, threads: int) -> None:
+        """Make the counters of each thread, since counters work in place."""
+        task, measure, budget = self.task, self.measure, self.budget
+        if self.is_monotone:
+            self.counters = [counter_for(task, measure, budget) for _ in range(threads)]
+        elif ValueCounter.serves(task) and measure.asks_counts_only:
+            # one counter says what a node must lose at the least, which rules out those below, and what it loses
+            by_values = [ValueCounter(task, measure, budget) for _ in range(threads)]
+            self.counters, self.judges = [*by_values], [*by_values]
+            self.sweeps = [Sweep(counter) for counter in by_values]
+        else:
+            # nodes are ruled out by what models imply, and judged by a counter of their own
+            self.counters = [counter_for(self.ruling_out, measure, budget) for _ in range(threads)]
+            self.judges = [
+                Stairs(GroupCounter(task, budget), task.frequencies.heights, CACHED_TUPLES // threads)
+                for _ in range(threads)
+            ]
 
     def run(self) -> tuple[list[Node], float, float]:
         """Return the best nodes, their loss, and the bound that is left when the time is up or the search is over."""
@@ -272,7 +276,7 @@ class BranchAndBound:
                 intervals.append(interval)
         return intervals
 
-    def _lower_half(self, work: tuple[int, Interval, Source, Any]) -> Half | Swept | None:
+    def _lower_half(self, work: tuple[int, Interval, Source, Any]) -> Half | SweepRest | None:
         """Count the upper node of an interval's lower half, or sweep the interval; None if its lower node rules it out.
 
         Threads run this: it changes nothing but the counter's own memory, and what is known of the best node.
@@ -300,7 +304,7 @@ class BranchAndBound:
         nodes = math.prod([high - low + 1 for low, high in zip(interval.low, interval.high, strict=True)])
         return pays(nodes, self.halves, self.ruled_out_halves, self.sweeps[0].gain)
 
-    def _sweep(self, thread: int, interval: Interval, source: Source, above: float) -> Swept:
+    def _sweep(self, thread: int, interval: Interval, source: Source, above: float) -> SweepRest:
         """Judge all nodes of an interval that can be better than the best one found, until the time is up."""
         sweep, incumbent = self.sweeps[thread], self.incumbent
 
@@ -311,16 +315,16 @@ class BranchAndBound:
         with np.errstate(over="ignore"):  # hashing wraps around
             for groups, most in sweep.walk(interval.low, interval.high, source, useful_rows):
                 if self.watch.time_is_up():
-                    return Swept(interval)
+                    return SweepRest(interval)
                 if groups.unsafe_rows > most:
                     incumbent.consider(Seen(groups.node, FAILED, FAILED, self.budget + 1))
                 else:
                     incumbent.consider(self._judge(thread, groups.node, source))
-        return Swept(None)
+        return SweepRest(None)
 
-    def _put_back(self, heap: Heap, half: Half | Swept) -> None:
+    def _put_back(self, heap: Heap, half: Half | SweepRest) -> None:
         """Queue both halves of an interval, and keep the source that was made for it."""
-        if isinstance(half, Swept):
+        if isinstance(half, SweepRest):
             if half.left is not None:
                 self._push(heap, half.left, 0.0)
             return

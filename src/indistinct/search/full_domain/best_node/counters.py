@@ -59,7 +59,7 @@ class Counter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class NodeCounts:
     """An outcome as numbers."""
 
     local: ClassVar[None] = None
@@ -132,7 +132,7 @@ class Stairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuples:
+class MergedTuples:
     """One tuple, by its codes in the frequency list, for each group at a node, and the group's rows."""
 
     node: Node
@@ -170,7 +170,7 @@ class TupleCounter:
         self._enough = self.k if most_asked is None else max(self.k, most_asked)
         self._rows = frequencies.rows
         counts = base.sizes.astype(np.int32) if self._rows < 2**31 else base.sizes
-        self.base: Source = Tuples(base.node, base.keys, counts, _entries_by_person(frequencies, self._enough))
+        self.base: Source = MergedTuples(base.node, base.keys, counts, _entries_by_person(frequencies, self._enough))
         self._chunks = _chunks(frequencies)
         self._out_words = _out_words(frequencies, self._chunks)
         self._labels = [[len(labels) for labels in hierarchy.labels] for hierarchy in frequencies.hierarchies]
@@ -220,8 +220,10 @@ class TupleCounter:
                 at = (self._work[1], crowds)
                 kept = counting.sum_over_small(source.keys, source.sizes, chunks, self._numbers, self.k, at)
         if not self._wants_tally:
-            return Counted(self.frequencies, node, self._rows, rows, kept)
-        return Counted(self.frequencies, node, self._rows, rows, kept, *counting.tally(sizes, crowds, places, self.k))
+            return NodeCounts(self.frequencies, node, self._rows, rows, kept)
+        return NodeCounts(
+            self.frequencies, node, self._rows, rows, kept, *counting.tally(sizes, crowds, places, self.k)
+        )
 
     def _crowds(self, source: Any, places: int) -> Any:
         """Return what is compared with k at each place: its rows, or its people where those have several."""
@@ -238,12 +240,12 @@ class TupleCounter:
         _, places = self._locate_tuples(node, source)
         merged = counting.merge(source.keys, places, self._work)
         if source.entries is None:
-            return Tuples(node, *merged)
+            return MergedTuples(node, *merged)
         _, place_of, _, group_at = self._work
         number = len(merged[1])
         last = self._people[1]
         entries = counting.merge_people(source.entries, place_of, group_at[:places], number, self._enough, last)
-        return Tuples(node, *merged, entries)
+        return MergedTuples(node, *merged, entries)
 
     def tally_by_k(self, node: Node, source: Any, ks: IntArray, into: Sequence[Any]) -> tuple[int, float]:
         """Write what groups smaller than each k hold at a node: rows, groups, squares, what their cells keep.

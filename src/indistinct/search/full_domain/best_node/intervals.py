@@ -38,7 +38,7 @@ class Half:
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class SweepRest:
     """An interval all of whose nodes were judged that could be better, unless the time was up: then it is what is
     left."""
 

@@ -23,7 +23,7 @@ from indistinct.counting import FrequencyList, Node
 from indistinct.counting.kernels import grouping
 from indistinct.quality import NonUniformEntropy
 from indistinct.quality.measures import CellMeasure, Retained
-from indistinct.search.full_domain.best_node.counters import TupleCounter, Tuples, possible_groups
+from indistinct.search.full_domain.best_node.counters import MergedTuples, TupleCounter, possible_groups
 from indistinct.search.full_domain.best_node.incumbent import Incumbent, Key, Seen
 from indistinct.search.full_domain.best_node.kernels import interval_probes as interval_probes
 from indistinct.search.task import Task, with_level
@@ -63,7 +63,7 @@ class ProbedInterval:
     gone: int
     """Rows that all its nodes suppress."""
     known: Any
-    """A ``interval_probes.Known``; None where it is to be found out anew, because very many intervals are queued."""
+    """A ``interval_probes.LevelBounds``; None if it must be found anew, because very many intervals are queued."""
     trail: Any
     """The nodes below at which shorter lists were made, as nested pairs, nearest first."""
     picks: Node | None = None
@@ -76,8 +76,8 @@ class ProbedInterval:
 class ShorterList:
     """One tuple for each group at a node, as counters and as probes take them."""
 
-    tuples: Tuples
-    coded: interval_probes.Tuples
+    tuples: MergedTuples
+    coded: interval_probes.CodedTuples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,11 +158,18 @@ class Probing:
         if interval.picks is None and self._pays_to_shorten(source, interval.low):
             shorter: Any = self.counters[thread].reduce_source(interval.low, source.tuples)
             source, trail = ShorterList(shorter, self._codes_of(shorter)), (interval.low, trail)
-        limits = (self.k, self.budget, interval.gone, self._enough())
         ends = np.array([interval.low, interval.high], np.int64)
         with np.errstate(over="ignore"):  # hashing wraps around
             state, kept, _, gone = interval_probes.probe(
-                source.coded, self.labels, ends, limits, interval.known, scratch
+                source.coded,
+                self.labels,
+                ends,
+                self.k,
+                self.budget,
+                interval.gone,
+                self._enough(),
+                interval.known,
+                scratch,
             )
         if state == interval_probes.WORSE:
             return None
@@ -190,7 +197,7 @@ class Probing:
         is_probed = interval.known.is_probed
         still = np.zeros_like(is_probed)
         still[column] = is_probed[column]  # these nodes stay the same
-        below = interval_probes.Known(interval.known.kept.copy(), interval.known.gone.copy(), still)
+        below = interval_probes.LevelBounds(interval.known.kept.copy(), interval.known.gone.copy(), still)
         self._push(
             ProbedInterval(
                 interval.low, with_level(interval.high, column, level), interval.gone, below, interval.trail
@@ -289,17 +296,17 @@ class Probing:
         shrinks = 8 * possible <= possible_groups(self.frequencies, source.tuples.node)
         return 2 * possible <= number or (shrinks and possible <= SPARSE * number)
 
-    def _codes_of(self, tuples: Tuples) -> interval_probes.Tuples:
+    def _codes_of(self, tuples: MergedTuples) -> interval_probes.CodedTuples:
         """Return the codes of tuples column by column."""
         layout = self.frequencies.base.layout
         codes = np.empty((len(self.frequencies.columns), len(tuples.sizes)), np.int32)
         for column, own in enumerate(codes):
             place = layout.words[column], layout.shifts[column], layout.masks[column]
             own[:] = grouping.unpack(tuples.keys, *(int(number) for number in place))
-        return interval_probes.Tuples(codes, tuples.sizes.astype(np.int64))
+        return interval_probes.CodedTuples(codes, tuples.sizes.astype(np.int64))
 
 
-def labels_of(frequencies: FrequencyList, retained: Retained) -> interval_probes.Labels:
+def labels_of(frequencies: FrequencyList, retained: Retained) -> interval_probes.LevelLabels:
     """Lay out the labels of a list from the level up at which it was counted, and what cells keep under them."""
     shape = len(frequencies.columns), max(frequencies.heights, default=0) + 1
     map_at, label_at, numbers = (np.zeros(shape, np.int64) for _ in range(3))
@@ -324,21 +331,21 @@ def labels_of(frequencies: FrequencyList, retained: Retained) -> interval_probes
             least_rows.append(np.cumsum(rows[order]))
             least_sums.append(np.cumsum(rows[order] * values[order]))
     flat = [np.concatenate(part) for part in (maps, kept, least_kept, least_rows, least_sums)]
-    return interval_probes.Labels(flat[0], map_at, numbers, flat[1], label_at, *flat[2:])
+    return interval_probes.LevelLabels(flat[0], map_at, numbers, flat[1], label_at, *flat[2:])
 
 
-def _nothing_suppressed(labels: interval_probes.Labels, frequencies: FrequencyList) -> interval_probes.Known:
+def _nothing_suppressed(labels: interval_probes.LevelLabels, frequencies: FrequencyList) -> interval_probes.LevelBounds:
     """Return what columns keep at each level with nothing suppressed: no probe is needed for that."""
     kept = np.zeros(labels.numbers.shape)
     for column, (lowest, height) in enumerate(zip(frequencies.lowest, frequencies.heights, strict=True)):
         for level in range(lowest, height + 1):
             kept[column, level] = labels.least_sums[labels.label_at[column, level] + labels.numbers[column, level] - 1]
-    return interval_probes.Known(kept, np.zeros(kept.shape, np.int64), np.zeros(kept.shape, np.bool_))
+    return interval_probes.LevelBounds(kept, np.zeros(kept.shape, np.int64), np.zeros(kept.shape, np.bool_))
 
 
-def _work(tuples: int, columns: int) -> interval_probes.Work:
+def _work(tuples: int, columns: int) -> interval_probes.ProbeScratch:
     places = max(2 * interval_probes.DENSE * tuples, 16) + interval_probes.FEW_PLACES
-    return interval_probes.Work(
+    return interval_probes.ProbeScratch(
         groups=np.empty(tuples, np.int32),
         active=np.empty(tuples, np.int32),
         counts=np.empty(tuples, np.int64),

@@ -9,7 +9,7 @@ from indistinct.counting import IntArray, Node
 from indistinct.quality import QualityMeasure
 from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import LabelValues, Outcome
-from indistinct.search.full_domain.best_node.counters import Counted, Source
+from indistinct.search.full_domain.best_node.counters import NodeCounts, Source
 from indistinct.search.set_counts import SetCounts, steps_above
 from indistinct.search.task import Task
 
@@ -57,7 +57,7 @@ class SetCounter:
         kept = 0.0
         if lost and lost <= self._at_most and self._values is not None:
             kept = self._sets.sum_over(gone, steps_above(node, self.frequencies.lowest), self._values, node)
-        return Counted(self.frequencies, node, self.frequencies.rows, min(lost, self.frequencies.rows), kept)
+        return NodeCounts(self.frequencies, node, self.frequencies.rows, min(lost, self.frequencies.rows), kept)
 
     def reduce_source(self, node: Node, source: Any) -> Source:
         """Every node is counted from the list: what is known of single sets is worth more than a shorter list."""

@@ -16,7 +16,7 @@ from indistinct.privacy.value_rules import ValueRule
 from indistinct.quality import QualityMeasure
 from indistinct.quality.measures import FloatArray
 from indistinct.recoding import Outcome
-from indistinct.search.full_domain.best_node.counters import Counted, Source, TupleCounter
+from indistinct.search.full_domain.best_node.counters import NodeCounts, Source, TupleCounter
 from indistinct.search.full_domain.best_node.kernels import node_counts as counting
 from indistinct.search.task import Task
 
@@ -138,11 +138,11 @@ class ValueCounter(TupleCounter):
             return self._judge_in_cells(node, source, most, self._in_cells)
         at = self._groups_at(node, source, most)
         if at.small_rows > most:
-            return Counted(self.frequencies, node, self._rows, at.small_rows, 0.0)
+            return NodeCounts(self.frequencies, node, self._rows, at.small_rows, 0.0)
         is_gone = np.zeros(len(at.groups[0][0]), np.bool_)
         rows = at.small_rows + self.find_unsafe(at.groups, most - at.small_rows, is_gone)
         if rows > most:
-            return Counted(self.frequencies, node, self._rows, rows, 0.0)
+            return NodeCounts(self.frequencies, node, self._rows, rows, 0.0)
         return self._count_lost(at, rows, is_gone.astype(np.float64))
 
     def _judge_in_cells(self, node: Node, source: Any, most: int, work: tuple[Any, ...]) -> Outcome:
@@ -160,7 +160,7 @@ class ValueCounter(TupleCounter):
                 )
             )
         if rows > most:
-            return Counted(self.frequencies, node, self._rows, rows, 0.0)
+            return NodeCounts(self.frequencies, node, self._rows, rows, 0.0)
         at = _AtNode(node, source, chunks, places, 0, [])
         return self._count_lost(at, rows, work[2][: int(work[3][0])].astype(np.float64))
 
@@ -176,7 +176,7 @@ class ValueCounter(TupleCounter):
             lost = np.maximum.reduce([own for own, _ in found])
             rows = at.small_rows + int(lost.sum())
         if rows > most:
-            return Counted(self.frequencies, node, self._rows, rows, 0.0)
+            return NodeCounts(self.frequencies, node, self._rows, rows, 0.0)
         if self._wants_tally:  # parts of groups are no groups
             is_gone = lost == at.groups[0][0]
             return self._count_lost(at, at.small_rows + int(lost[is_gone].sum()), is_gone.astype(np.float64))
@@ -246,17 +246,17 @@ class ValueCounter(TupleCounter):
                 kept = rows * sum(
                     [float(levels[level][0]) for levels, level in zip(self._values, at.node, strict=True)]
                 )
-            return Counted(self.frequencies, at.node, self._rows, rows, kept)
+            return NodeCounts(self.frequencies, at.node, self._rows, rows, kept)
         _, place_of, sizes, _ = self._work
         lost_at = np.append(lost, 1.0)[self._scratch[0][: at.places]]  # groups that are too small are number -1
         if self._wants_tally:
             is_released = (lost_at == 0).astype(np.int32)
-            return Counted(
+            return NodeCounts(
                 self.frequencies, at.node, self._rows, rows, 0.0, *counting.tally(sizes, is_released, at.places, 1)
             )
         source = at.source
         kept = value_counts.sum_over_lost(source.keys, source.sizes, at.chunks, self._numbers, place_of, lost_at)
-        return Counted(self.frequencies, at.node, self._rows, rows, kept)
+        return NodeCounts(self.frequencies, at.node, self._rows, rows, kept)
 
 
 def _beside_each_other(aspects: Sequence[Aspect]) -> tuple[tuple[FloatArray, FloatArray], list[int]]:

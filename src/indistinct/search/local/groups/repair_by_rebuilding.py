@@ -20,20 +20,19 @@ from indistinct.progress import Watch
 from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.search.full_domain.best_node.value_counter import has_rules, rules_by_codes
-from indistinct.search.local.groups.anneal import STEP, TIME, Annealing
+from indistinct.search.local.groups.anneal import Annealing, descend
 from indistinct.search.local.groups.kernels import row_groups
+from indistinct.search.local.groups.kernels.acceptance import Pass
 from indistinct.search.local.groups.kernels.exchanging import RowsByKind
 from indistinct.search.local.groups.kernels.group_costs import Prices
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
-from indistinct.search.local.groups.kernels.row_groups import WORK, Room, RowGroups, Rules
+from indistinct.search.local.groups.kernels.row_groups import WORK, GroupRules, Room, RowGroups
 from indistinct.search.local.groups.nearness import SEED, Finder, lay_out_prices
 from indistinct.search.local.groups.partition import made_safe, stay_safe
 from indistinct.search.local.groups.space import Space
 from indistinct.search.local.mondrian import Mondrian
 from indistinct.search.task import Task
 
-WARM, COLD = 0.2, 0.003
-"""What costs this share of an average group more is kept with a chance of 1 / e, at first and in the end."""
 REACH = 1.6
 """Groups that cost so many times the average are always taken apart, cheaper ones less often."""
 NEAR = 16
@@ -42,14 +41,16 @@ LARGEST_POOL = 256
 """So many rows are built anew at once."""
 PENALTY = 100.0
 """A row of a group that fails costs so many times what a row can cost at most."""
-FEW_PASSES, ENOUGH = 10, 0.002
-"""Passes go on as long as so many together gain such a share, or mend such a share of what fails."""
+STEP = 7
+"""A pass comes to every seventh row."""
+MOST_PASSES, ENOUGH, PATIENCE = 10_000, 0.0004, 5
+"""Passes end after so many in a row that gained less than this share, or mended less of what fails."""
 SLICE = 1_000
 """Visits between two looks at the clock."""
 FIRST = 0.5
 """The share of a time limit in which groups that fail may be mended; if it is not enough, Mondrian's are taken."""
 MOST_WORK = 8_000
-"""They end when for each row so many rows and groups were weighed."""
+"""The descent ends when each row was compared with so many rows and groups, on average."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class GroupRepair:
     by_kind: RowsByKind
     prices: Prices
     width: int
-    rules: Rules
+    rules: GroupRules
     most: float
     """What a row can cost."""
 
@@ -127,10 +128,10 @@ class GroupRepair:
         """Return groups that cost no more, and of which no more fail; the same pieces give the same groups."""
         groups, k = self._groups(pieces), self.task.largest_k()
         room = _room(k, self.width, self.rules)
-        state = _State(self, groups, room, watch)
-        state.descend()
+        search = _RowSearch(self, groups, room, watch)
+        descend(search, MOST_PASSES, ENOUGH, PATIENCE)
         if annealing is not None:
-            state.anneal(annealing)
+            annealing.run(search, watch)
         pairs, rows = np.unique(np.stack([self.entries, groups.group_of]), axis=1, return_counts=True)
         _, numbers = np.unique(pairs[1], return_inverse=True)
         return Pieces(
@@ -166,64 +167,52 @@ class GroupRepair:
 
 
 @dataclass(slots=True)
-class _State:
-    """Groups while they are improved."""
+class _RowSearch:
+    """Groups of rows that ``anneal`` improves."""
 
     repair: GroupRepair
     groups: RowGroups
     room: Room
     watch: Watch
 
-    def descend(self) -> None:
-        """Go over the groups as long as it pays; where some fail, until few more are mended."""
-        rows = len(self.repair.entries)
-        before = self.total()
-        number = 0
-        while before > 0.0 and self.room.counters[WORK] < MOST_WORK * rows and self._pass(number, 0.0):
-            number += 1
-            if number % FEW_PASSES == 0:
-                total = self.total()
-                if before - total < ENOUGH * before:
-                    return
-                before = total
+    @property
+    def passes_a_try(self) -> int:
+        return STEP
 
-    def anneal(self, annealing: Annealing) -> None:
-        """Go over the groups for as long as is asked, and give the best that were met."""
-        total = least = self.total()
-        best = self.groups.group_of.copy()
-        each = total / max(1, int((self.groups.sizes > 0).sum()))
-        passes = STEP * annealing.tries
-        for number in range(passes):
-            share = self.watch.share_of_time() / TIME
-            if least <= 0.0 or share >= 1.0:
-                break
-            heat = each * WARM * (COLD / WARM) ** max(number / passes, share)
-            if not self._pass(number, heat):
-                break
-            total = self.total()
-            if total < least:
-                least, best = total, self.groups.group_of.copy()
-        self.groups.group_of[:] = best
+    @property
+    def number_of_groups(self) -> int:
+        return int((self.groups.sizes > 0).sum())
 
     def total(self) -> float:
-        """Return what all groups cost."""
         return float((self.groups.sizes * self.groups.costs).sum())
 
-    def _pass(self, number: int, heat: float) -> bool:
-        """Visit some rows in all places; tell whether there is time left."""
+    def try_changes(self, number: int, heat: float) -> bool:
+        """Take groups apart around some rows in all places, and build them anew."""
         repair, rows = self.repair, len(self.repair.entries)
-        costs = np.where(self.groups.costs < PENALTY * repair.most, self.groups.costs, 0.0)
-        pace = np.array([REACH * float((self.groups.sizes * costs).sum()) / rows, heat, PENALTY * repair.most])
+        if heat == 0.0 and self.room.counters[WORK] >= MOST_WORK * rows:
+            return False
+        penalty = PENALTY * repair.most
+        costs = np.where(self.groups.costs < penalty, self.groups.costs, 0.0)
+        reach = REACH * float((self.groups.sizes * costs).sum()) / rows
         for start in range(number % STEP, rows, SLICE * STEP):
             self.watch.report("mix", number, None)
             if self.watch.time_is_up():
                 return False
-            visits = np.array([start, min(rows, start + SLICE * STEP), STEP])
-            row_groups.rebuild_groups(visits, pace, repair.by_kind, self.groups, repair.prices, repair.rules, self.room)
+            visits = Pass(start, min(rows, start + SLICE * STEP), STEP, reach, heat)
+            row_groups.rebuild_groups(
+                visits, penalty, repair.by_kind, self.groups, repair.prices, repair.rules, self.room
+            )
         return True
 
+    def save(self) -> Any:
+        return self.groups.group_of.copy()
 
-def _rules(task: Task, entries: IntArray) -> tuple[Rules, IntArray]:
+    def restore(self, saved: IntArray) -> None:
+        """Make the groups of the rows what they were; it is the end of the search, which needs no more than that."""
+        self.groups.group_of[:] = saved
+
+
+def _rules(task: Task, entries: IntArray) -> tuple[GroupRules, IntArray]:
     """Return the rules of all models, and the kind of each row; rows of a kind have the same sensitive values."""
     listed = task.frequencies.entries
     own = {name: listed.codes[name] for name in task.frequencies.sensitive}
@@ -247,7 +236,7 @@ def _rules(task: Task, entries: IntArray) -> tuple[Rules, IntArray]:
             shares[number, begin:end] = limit
     counts = np.bincount(kinds, minlength=len(first))
     whole = sum(np.bincount(way, counts, cells) for way in ways) / len(entries)
-    found = Rules(
+    found = GroupRules(
         codes=np.stack(ways, axis=1).astype(np.int64),
         rules=np.array(lines, np.float64),
         spans=np.array(spans, np.int64),
@@ -260,7 +249,7 @@ def _rules(task: Task, entries: IntArray) -> tuple[Rules, IntArray]:
     return found, kinds
 
 
-def _room(k: int, width: int, rules: Rules) -> Room:
+def _room(k: int, width: int, rules: GroupRules) -> Room:
     cells, most = len(rules.whole), LARGEST_POOL // k + row_groups.MOST_APART + 2
     return Room(
         pool=np.zeros(LARGEST_POOL, np.int64),

@@ -74,7 +74,7 @@ class Space:
         """Lay out the tuples of a frequency list, with the costs of a measure."""
         if kind == "ranges" and not isinstance(measure, NCP | Loss):
             raise PolicyError("measure: ranges and sets are measured by 'loss' or 'ncp'")
-        columns = [_Column.of(frequencies, measure, column, kind) for column in range(len(frequencies.columns))]
+        columns = [_ColumnCosts.of(frequencies, measure, column, kind) for column in range(len(frequencies.columns))]
         lengths = [len(column.table) for column in columns]
         ends = np.cumsum(lengths)
         labels, label_costs = _to_climb(columns)
@@ -144,7 +144,7 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class _ColumnCosts:
     """One column of a space."""
 
     kind: int
@@ -158,7 +158,7 @@ class _Column:
     """What a cell keeps at most."""
 
     @classmethod
-    def of(cls, frequencies: FrequencyList, measure: CellMeasure, column: int, kind: LabelKind) -> _Column:
+    def of(cls, frequencies: FrequencyList, measure: CellMeasure, column: int, kind: LabelKind) -> _ColumnCosts:
         hierarchy = frequencies.hierarchies[column]
         if kind == "ranges" and hierarchy.height:
             return cls._of_values(hierarchy, measure, frequencies.weights[column])
@@ -171,7 +171,7 @@ class _Column:
         return cls(RUN, order, np.zeros(0), 0.0, 0.0, (hierarchy, costs), most)
 
     @classmethod
-    def _of_values(cls, hierarchy: CompiledHierarchy, measure: CellMeasure, weight: float) -> _Column:
+    def _of_values(cls, hierarchy: CompiledHierarchy, measure: CellMeasure, weight: float) -> _ColumnCosts:
         """Lay out a column that is released as ranges or sets; Loss and NCP rise evenly with the values they cover."""
         domain = hierarchy.domain_size
         slope = weight / max(1, domain - 1) if isinstance(measure, Loss) else weight / domain
@@ -192,7 +192,7 @@ def _run_costs(hierarchy: CompiledHierarchy, costs: Sequence[FloatArray], order:
     return table.ravel()
 
 
-def _to_climb(columns: Sequence[_Column]) -> tuple[NDArray[np.int32], FloatArray]:
+def _to_climb(columns: Sequence[_ColumnCosts]) -> tuple[NDArray[np.int32], FloatArray]:
     """Return labels and their costs by column, level and rank for the columns that are too long for a table."""
     climbed = [(position, column) for position, column in enumerate(columns) if column.climbed is not None]
     levels = max((column.climbed[0].height + 1 for _, column in climbed if column.climbed), default=1)

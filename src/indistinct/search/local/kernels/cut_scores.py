@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ NONE = -3.0
 """The score of a cut that there is not."""
 
 
-class Rules(NamedTuple):
+class CutRules(NamedTuple):
     """What cuts are listed and how they are scored."""
 
     least: int
@@ -52,7 +52,9 @@ class Rules(NamedTuple):
     """Rows of equal value may be divided."""
 
 
-def find_cuts(ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, rules: Rules) -> tuple[FloatArray, IntArray]:
+def find_cuts(
+    ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, rules: CutRules
+) -> tuple[FloatArray, IntArray]:
     """List the cuts of each group that leave every part enough rows, at most one of each kind in each column.
 
     Cuts that narrow cells score above 0; those that do not, between -1 and 0; those that divide the rows of a value,
@@ -70,17 +72,24 @@ def find_cuts(ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, rules:
     groups, columns = len(starts) - 1, len(ranks)
     scores = np.full((groups, columns * KINDS), NONE)
     spans = np.zeros((groups, columns * KINDS, 2), np.int64)
-    _score_cuts(ranks, rows, starts, axes, rules, (scores, spans), (make_room(axes), np.empty(len(rows), np.int64)))
+    parts = np.empty(len(rows), np.int64)
+    _score_cuts(ranks, rows, starts, axes, rules, scores, spans, make_room(axes), parts)
     return scores, spans
 
 
 @kernel
 def _score_cuts(
-    ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, rules: Rules, found: Any, work: Any
+    ranks: Array,
+    rows: IntArray,
+    starts: IntArray,
+    axes: Axes,
+    rules: CutRules,
+    scores: FloatArray,
+    spans: IntArray,
+    room: IntArray,
+    parts: IntArray,
 ) -> None:
     """Write what ``find_cuts`` gives; the work is done in a room, and a part for each piece."""
-    scores, spans = found
-    room, parts = work
     columns = len(ranks)
     for group in range(len(starts) - 1):
         own, own_rows = ranks[:, starts[group] : starts[group + 1]], rows[starts[group] : starts[group + 1]]
@@ -130,7 +139,7 @@ def _tally(ranks: Array, rows: IntArray, room: IntArray) -> int:
 
 @kernel
 def _list_in_column(
-    number: int, axes: Axes, column: int, rules: Rules, room: IntArray, scores: FloatArray, spans: IntArray
+    number: int, axes: Axes, column: int, rules: CutRules, room: IntArray, scores: FloatArray, spans: IntArray
 ) -> float:
     """List the cuts of a group in one column, of which the room holds the values, by its width, and give that."""
     values, rows = room[VALUES, :number], room[ROWS, :number]

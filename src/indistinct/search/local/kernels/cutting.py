@@ -6,7 +6,7 @@ in a column mean stands in ``column_widths``, which cuts there are in ``cut_scor
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,31 +33,45 @@ TURN      at 0, the number of this turn
 """
 
 
-def cut(
-    ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, chosen: IntArray, places: IntArray, spans: IntArray
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Cut some of the groups, each by one cut.
+class Cuts(NamedTuple):
+    """The cuts to be made, one of each group that is cut.
 
-    IN   ranks, rows, starts  as in ``find_cuts``
-    IN   chosen  (cuts,) int64: the group that is cut
-    IN   places  (cuts,) int64: column * KINDS + kind
-    IN   spans   (cuts, 2) int64, as in ``find_cuts``
-    OUT  source  (new pieces,) int64: the piece that each new one is, or is taken from
-    OUT  taken   (new pieces,) int64: the rows of each
-    OUT  parts   (new pieces,) int64: the part that each goes to; the parts of the first cut have the lowest numbers
-    OUT  first   (cuts + 1,) int64: the first part of each cut
+    ``groups``  (cuts,) int64; ``places`` (cuts,) int64: column * KINDS + kind
+    ``spans``   (cuts, 2) int64, as in ``find_cuts``
     """
+
+    groups: IntArray
+    places: IntArray
+    spans: IntArray
+
+
+class CutPieces(NamedTuple):
+    """The pieces after cuts.
+
+    ``source``  (pieces,) int64: the earlier piece that each is, or is taken from; ``rows`` (pieces,) int64
+    ``parts``   (pieces,) int64: the part that each goes to; the parts of the first cut have the lowest numbers
+    ``first``   (cuts + 1,) int64: the first part of each cut
+    """
+
+    source: IntArray
+    rows: IntArray
+    parts: IntArray
+    first: IntArray
+
+
+def cut(ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, cuts: Cuts) -> CutPieces:
+    """Cut some of the groups; ranks, rows and starts are those of ``find_cuts``."""
+    chosen = cuts.groups
     most = len(chosen) + int((starts[chosen + 1] - starts[chosen]).sum())  # a cut divides at most one piece
     source, taken, parts = (np.empty(most, np.int64) for _ in range(3))
-    first = np.zeros(len(chosen) + 1, np.int64)
-    room = make_room(axes)
-    end = _cut_chosen(ranks, rows, starts, axes, (chosen, places, spans), (source, taken, parts, first), room)
-    return source[:end], taken[:end], parts[:end], first
+    made = CutPieces(source, taken, parts, np.zeros(len(chosen) + 1, np.int64))
+    end = _cut_chosen(ranks, rows, starts, axes, cuts, made, make_room(axes))
+    return CutPieces(source[:end], taken[:end], parts[:end], made.first)
 
 
 @kernel
 def _cut_chosen(
-    ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, cuts: Any, made: Any, room: IntArray
+    ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, cuts: Cuts, made: CutPieces, room: IntArray
 ) -> int:
     """Write what ``cut`` gives, and give the number of new pieces."""
     chosen, places, spans = cuts

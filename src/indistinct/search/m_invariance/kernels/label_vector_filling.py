@@ -15,29 +15,29 @@ from indistinct.kernel import kernel
 
 NOBODY = -1
 CARE = 0.5
-"""How far rare values are saved for those rows that will need company later; 0 takes all that a label vector has."""
+"""How many rows of rare values are kept for later groups; with 0 a group takes all that its label vector has."""
 MOST_TRIES = 32
 """Of a label vector with many values so many frequencies are tried."""
 
 
-class People(NamedTuple):
+class RowsToPlace(NamedTuple):
     """The rows that are to be placed.
 
     ``codes``  (rows, columns) int32 value codes; ``values`` (rows,) int64 sensitive values, below ``len(used)``
     ``pools``  (rows,) int64: rows of one pool may share a group; those of pool 0 are in groups of any values
     ``asked``  (pools,) int64: the values of a group, exactly so many, in pool 0 at least so many
-    ``least``  (1,) int64: the fewest rows of a group; ``used`` (values,) int64 is room
+    ``least``  the fewest rows of a group; ``used`` (values,) int64 is room
     """
 
     codes: Any
     values: Any
     pools: Any
     asked: Any
-    least: Any
+    least: int
     used: Any
 
 
-class Ladders(NamedTuple):
+class LabelKeys(NamedTuple):
     """What each value is called at each level.
 
     ``keys``   (columns, levels, values) int64: those of a row's labels add up to the key of its label vector
@@ -83,7 +83,7 @@ class Bench(NamedTuple):
 
 
 @kernel(rows="left")
-def fill(left: Any, first: int, end: int, people: People, ladders: Ladders, filled: Filled) -> int:
+def fill(left: Any, first: int, end: int, people: RowsToPlace, ladders: LabelKeys, filled: Filled) -> int:
     """Place rows label vector by label vector at some of the nodes; return how many are left, which then stand first.
 
     IN OUT  left  (rows,) int64, by pool and value
@@ -130,7 +130,7 @@ def key_of(row: int, node: int, codes: Any, keys: Any, nodes: Any) -> int:
 
 
 @kernel
-def visit_label_vector(start: int, end: int, node: int, bench: Bench, people: People, filled: Filled) -> None:
+def visit_label_vector(start: int, end: int, node: int, bench: Bench, people: RowsToPlace, filled: Filled) -> None:
     """Let the largest balanced group of a label vector have it; if a group of pool 0 does, let that take further
     values."""
     key = bench.keys[bench.sequence[start]]
@@ -147,7 +147,7 @@ def visit_label_vector(start: int, end: int, node: int, bench: Bench, people: Pe
             stop += 1
         if stop - start >= max(people.asked[pool], best + 1):
             often, different = choose(pool, start, stop, bench, people)
-            if often * different > best and often * different >= people.least[0]:
+            if often * different > best and often * different >= people.least:
                 best, best_start, best_end = often * different, start, stop
         start = stop
     if best > 0:
@@ -176,7 +176,7 @@ def list_runs(start: int, end: int, bench: Bench, values: Any) -> int:
 
 
 @kernel
-def choose(pool: int, start: int, end: int, bench: Bench, people: People) -> tuple[int, int]:
+def choose(pool: int, start: int, end: int, bench: Bench, people: RowsToPlace) -> tuple[int, int]:
     """Choose the values of a group; give how often each has a place, and how many they are: the first runs.
 
     Of pool 0, rows of values that many rows left have are worth more. Rare values are taken to make a group complete,
@@ -223,7 +223,7 @@ def choose(pool: int, start: int, end: int, bench: Bench, people: People) -> tup
 
 
 @kernel
-def keeps_company(different: int, often: int, runs: Any, people: People) -> bool:
+def keeps_company(different: int, often: int, runs: Any, people: RowsToPlace) -> bool:
     """Return whether the rows of pool 0 that the first runs leave can still share groups, or no worse than before."""
     counts, asked = people.used, people.asked[0]
     total = total_of(counts)
@@ -237,7 +237,7 @@ def keeps_company(different: int, often: int, runs: Any, people: People) -> bool
 
 
 @kernel
-def join(group: int, start: int, end: int, bench: Bench, people: People, filled: Filled) -> None:
+def join(group: int, start: int, end: int, bench: Bench, people: RowsToPlace, filled: Filled) -> None:
     """Let a group of pool 0 take rows of values that it lacks, as often as it has others."""
     stop = start
     while stop < end and people.pools[bench.left[bench.sequence[stop]]] == 0:
@@ -256,7 +256,7 @@ def join(group: int, start: int, end: int, bench: Bench, people: People, filled:
 
 
 @kernel
-def place_rows(group: int, run: int, often: int, bench: Bench, people: People, filled: Filled) -> None:
+def place_rows(group: int, run: int, often: int, bench: Bench, people: RowsToPlace, filled: Filled) -> None:
     """Let the first rows of a run come to a group."""
     value = bench.runs[0, run]
     filled.has[group, value // 64] |= np.uint64(1) << np.uint64(value % 64)

@@ -22,7 +22,7 @@ OPEN, WORSE = 0, 1
 """Whether a node of the interval may still keep enough."""
 
 
-class Tuples(NamedTuple):
+class CodedTuples(NamedTuple):
     """Tuples of a list.
 
     ``codes``   (columns, tuples) int32: the code of each cell
@@ -33,7 +33,7 @@ class Tuples(NamedTuple):
     counts: Any
 
 
-class Labels(NamedTuple):
+class LevelLabels(NamedTuple):
     """The labels of all columns and levels, one after the other, and what a cell keeps under them.
 
     ``maps``        int32: the label of each code
@@ -56,7 +56,7 @@ class Labels(NamedTuple):
     least_sums: Any
 
 
-class Known(NamedTuple):
+class LevelBounds(NamedTuple):
     """What is known of the nodes of an interval with a column at a level.
 
     ``kept``      (columns, levels) float64: what the cells of the column keep there at most
@@ -69,7 +69,7 @@ class Known(NamedTuple):
     is_probed: Any
 
 
-class Work(NamedTuple):
+class ProbeScratch(NamedTuple):
     """Scratch for so many tuples and places.
 
     ``groups``, ``active`` (tuples,) int32, ``counts`` (tuples,) int64; ``sizes``, ``keys`` (places,) int64,
@@ -105,7 +105,7 @@ def _hashed_places(tuples: int) -> int:
 
 
 @kernel
-def _divide(codes: Any, labels: Any, number: int, tuples: int, groups: int, work: Work) -> int:
+def _divide(codes: Any, labels: Any, number: int, tuples: int, groups: int, work: ProbeScratch) -> int:
     """Divide groups by the label of one column; give the number of groups then.
 
     IN   codes   (tuples,) int32; ``labels`` (codes,) int32; ``number`` of labels
@@ -135,7 +135,7 @@ def _divide(codes: Any, labels: Any, number: int, tuples: int, groups: int, work
 
 
 @kernel
-def _drop_small(tuples: int, groups: int, k: int, work: Work) -> tuple[int, int, int]:
+def _drop_small(tuples: int, groups: int, k: int, work: ProbeScratch) -> tuple[int, int, int]:
     """Leave out the tuples of groups with fewer than k rows; give tuples, groups and the rows left out."""
     work.sizes[:groups] = 0
     for row in range(tuples):
@@ -160,7 +160,9 @@ def _drop_small(tuples: int, groups: int, k: int, work: Work) -> tuple[int, int,
 
 
 @kernel
-def _group_at(node: IntArray, tuples: Tuples, labels: Labels, k: int, work: Work) -> tuple[int, int, int]:
+def _group_at(
+    node: IntArray, tuples: CodedTuples, labels: LevelLabels, k: int, work: ProbeScratch
+) -> tuple[int, int, int]:
     """Group tuples at a node and leave small groups out; give tuples, groups and the rows left out."""
     number, groups, gone = tuples.counts.shape[0], 1, 0
     for row in range(number):
@@ -180,13 +182,10 @@ def _group_at(node: IntArray, tuples: Tuples, labels: Labels, k: int, work: Work
 
 
 @kernel
-def _probe_level(codes: Any, labels: Labels, at: Any, size: Any, k: int, work: Work) -> tuple[int, float]:
-    """Divide groups by the labels of a column at a level; give the rows in small ones, and what cells of others keep.
-
-    IN   at    column and level; ``size`` tuples and groups
-    """
-    column, level = at
-    tuples, groups = size
+def _probe_level(
+    codes: Any, labels: LevelLabels, column: int, level: int, tuples: int, groups: int, k: int, work: ProbeScratch
+) -> tuple[int, float]:
+    """Divide groups by the labels of a column at a level; return the rows in small ones, and what other cells keep."""
     number, own = labels.numbers[column, level], labels.maps[labels.map_at[column, level] :]
     kept = labels.kept[labels.label_at[column, level] :]
     sizes, small, total = work.sizes, 0, 0.0
@@ -222,7 +221,7 @@ def _probe_level(codes: Any, labels: Labels, at: Any, size: Any, k: int, work: W
 
 
 @kernel
-def _kept_by_few(labels: Labels, column: int, level: int, rows: int) -> Any:
+def _kept_by_few(labels: LevelLabels, column: int, level: int, rows: int) -> Any:
     """Return what so many rows keep in a column at a level at the least, whichever they are."""
     first, number = labels.label_at[column, level], labels.numbers[column, level]
     low, high = 0, number - 1
@@ -240,7 +239,7 @@ def _kept_by_few(labels: Labels, column: int, level: int, rows: int) -> Any:
 
 @kernel
 def _most_in_column(
-    labels: Labels, column: int, ends: IntArray, known: Known, gone: int, rows: int
+    labels: LevelLabels, column: int, ends: IntArray, known: LevelBounds, gone: int, rows: int
 ) -> tuple[float, int]:
     """Return what a column keeps at most, and its level, where so many rows are suppressed; -1 if no level allows
     it.
@@ -260,7 +259,7 @@ def _most_in_column(
 
 @kernel
 def most_kept(
-    labels: Labels, ends: IntArray, known: Known, gone: int, most_rows: int, picks: IntArray
+    labels: LevelLabels, ends: IntArray, known: LevelBounds, gone: int, most_rows: int, picks: IntArray
 ) -> tuple[float, int]:
     """Return what all cells keep at most at any node of an interval, and how many rows are suppressed there at the
     least.
@@ -298,7 +297,7 @@ def most_kept(
 
 
 @kernel
-def _are_probed(known: Known, picks: IntArray) -> bool:
+def _are_probed(known: LevelBounds, picks: IntArray) -> bool:
     number = 0
     for column in range(picks.shape[0]):
         number += known.is_probed[column, picks[column]]
@@ -307,18 +306,25 @@ def _are_probed(known: Known, picks: IntArray) -> bool:
 
 @kernel
 def probe(
-    tuples: Tuples, labels: Labels, ends: IntArray, limits: Any, known: Known, work: Work
+    tuples: CodedTuples,
+    labels: LevelLabels,
+    ends: IntArray,
+    k: int,
+    most_rows: int,
+    gone: int,
+    enough: float,
+    known: LevelBounds,
+    work: ProbeScratch,
 ) -> tuple[int, float, int, int]:
     """Lower one column at a time from the upper node of an interval, until it is known what its nodes keep at most.
 
-    IN   limits  k, the most rows that may be suppressed, those that all nodes of the interval are known to suppress,
-    and
-                 what must be kept for a node to be of use
-    OUT  known   what is found out; levels that suppress too many rows have more than may be
-    OUT  work    picks: the levels at which columns keep most together
+    IN   most_rows  the most rows that may be suppressed
+    IN   gone       those that all nodes of the interval are known to suppress
+    IN   enough     what must be kept for a node to be of use
+    OUT  known      what is found out; levels that suppress too many rows have more than may be
+    OUT  work       picks: the levels at which columns keep most together
     OUT  OPEN or WORSE, what is kept at most, the rows suppressed where it is, and those that all nodes suppress
     """
-    k, most_rows, gone, enough = limits
     best, rows = most_kept(labels, ends, known, gone, most_rows, work.picks)
     if best < enough:
         return WORSE, best, rows, gone
@@ -336,7 +342,7 @@ def probe(
         for column in range(ends.shape[1]):
             level = work.picks[column]
             if not known.is_probed[column, level]:
-                small, kept = _probe_level(tuples.codes[column], labels, (column, level), (number, groups), k, work)
+                small, kept = _probe_level(tuples.codes[column], labels, column, level, number, groups, k, work)
                 known.is_probed[column, level] = True
                 known.kept[column, level] = kept
                 known.gone[column, level] = gone + small

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from indistinct.kernel import kernel
+from indistinct.search.local.groups.kernels.acceptance import Pass, accepted_rise, draw
 from indistinct.search.local.groups.kernels.group_costs import Prices, clear, cost_with, cover
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
-from indistinct.search.local.groups.kernels.parcel_groups import PRIME, draw
 
 
 class Slots(NamedTuple):
@@ -47,17 +46,14 @@ class RowsByKind(NamedTuple):
 
 
 @kernel
-def exchange(visits: Any, heat: float, by_kind: RowsByKind, slots: Slots, prices: Prices, rank_ranges: Any) -> float:
+def exchange(visits: Pass, by_kind: RowsByKind, slots: Slots, prices: Prices, rank_ranges: Any) -> float:
     """Let some rows change places with rows of their kind in groups of near rows; return what all groups gain.
 
-    What costs less is kept, what costs more by x with the chance exp(-x / heat).
-
-    IN      visits  (3,) int64: the first row, the end, and the step between those that are visited
     IN OUT  slots; rank_ranges (2, words) int32 is room for what is tried
     """
     tuples, kinds, near, row_at = by_kind.tuples, by_kind.kinds, by_kind.near, by_kind.row_at
     gained = 0.0
-    for row in range(visits[0], visits[1], visits[2]):
+    for row in range(visits.first, visits.end, visits.step):
         here = slots.group_of[slots.slot_of[row]]
         friend = near[tuples[row], draw(near.shape[1], slots.counters)]
         if slots.costs[here] > 0.0 and friend != NOBODY:
@@ -72,10 +68,8 @@ def exchange(visits: Any, heat: float, by_kind: RowsByKind, slots: Slots, prices
                     if other == NOBODY and kinds[candidate] == kinds[row] and candidate != row:
                         other = candidate
             if other != NOBODY and tuples[other] != tuples[row]:
-                most = 0.0
-                if heat > 0.0:
-                    most = -heat * math.log((1 + draw(PRIME - 1, slots.counters)) / PRIME)
-                gained += change_places(row, other, most, by_kind, slots, prices, rank_ranges)
+                rise = accepted_rise(visits.heat, slots.counters)
+                gained += change_places(row, other, rise, by_kind, slots, prices, rank_ranges)
     return gained
 
 

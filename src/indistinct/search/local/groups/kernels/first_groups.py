@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from indistinct.search.local.groups.kernels.parcel_groups import (
     GROUP,
     ROWS,
     SIZE,
-    Groups,
     Loose,
+    ParcelGroups,
     best_place,
     enter,
     join,
@@ -24,7 +24,22 @@ from indistinct.search.local.groups.kernels.parcel_groups import (
 )
 
 
-def gather(k: int, seeds: Any, loose: Loose, groups: Groups, prices: Prices) -> None:
+class GrowthScratch(NamedTuple):
+    """What groups are grown with.
+
+    ``left``  (tuples,) int64: the parcels that have no group yet, which are a tuple's first ones
+    ``met``   (tuples,) int64: the last seed that met each tuple
+    and of the group that grows ``candidates``, ``taken`` (tuples,) int64 and ``bounds`` (tuples,) float64
+    """
+
+    left: Any
+    met: Any
+    candidates: Any
+    taken: Any
+    bounds: Any
+
+
+def gather(k: int, seeds: Any, loose: Loose, groups: ParcelGroups, prices: Prices) -> None:
     """Start groups at tuples, one after the other, and let each take the cheapest tuple near it until it has k rows.
 
     IN      seeds   (seeds,) int64: loose tuples
@@ -32,20 +47,17 @@ def gather(k: int, seeds: Any, loose: Loose, groups: Groups, prices: Prices) -> 
     """
     left = np.diff(loose.parcel_at)
     met, candidates, taken = np.full(len(left), NOBODY, np.int64), np.empty_like(left), np.empty_like(left)
-    _gather(k, seeds, loose, groups, prices, (left, met, candidates, taken, np.empty(len(left))))
+    scratch = GrowthScratch(left, met, candidates, taken, np.empty(len(left)))
+    _gather(k, seeds, loose, groups, prices, scratch)
 
 
 @kernel
-def _gather(k: int, seeds: Any, loose: Loose, groups: Groups, prices: Prices, work: Any) -> None:
-    """Do so.
-
-    IN OUT  work  (tuples,) each, four int64 and one float64: the parcels that have no group yet, which are a tuple's
-                  first ones; the last seed that met it; and of one group the candidates, members and bounds
-    """
+def _gather(k: int, seeds: Any, loose: Loose, groups: ParcelGroups, prices: Prices, scratch: GrowthScratch) -> None:
+    """Do what ``gather`` says."""
     ranks, parcel_at, near_at, near, _, _, _ = loose
     rank_ranges, facts, costs, parcels, _, free, counters = groups
     columns, numbers = prices
-    left, met, candidates, taken, bounds = work
+    left, met, candidates, taken, bounds = scratch
     for seed in seeds:
         if left[seed] == 0:
             continue
@@ -91,7 +103,7 @@ def _gather(k: int, seeds: Any, loose: Loose, groups: Groups, prices: Prices, wo
 
 
 @kernel
-def settle(k: int, loose: Loose, groups: Groups, prices: Prices) -> None:
+def settle(k: int, loose: Loose, groups: ParcelGroups, prices: Prices) -> None:
     """Return every parcel a group: the best near it, or else one with parcels that follow each other.
 
     IN OUT  groups  those that exist have k rows; all parcels together have at least k; ``refresh`` gives the costs

@@ -6,7 +6,7 @@ by moving its rows from their combinations to new ones: none of these may be lef
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,60 @@ START, END, COLUMN, LEVEL = range(4)
 """The columns of ``candidates``: pieces beside each other, a column, and the highest level at which they have it."""
 FULLEST = 0.8
 """A table that is fuller takes no more: lowering ends there."""
+
+
+class ColumnSets(NamedTuple):
+    """The sets of columns that k rows must share.
+
+    ``columns``  (sets, most columns) int64, padded by -1
+    ``width``    more labels than any column has
+    ``ks``       (sets,) int64
+    """
+
+    columns: Any
+    width: int
+    ks: Any
+
+
+class RowCounts(NamedTuple):
+    """The rows of each combination of labels, by each set: a hash table whose slots are a power of two.
+
+    ``keys``    (slots,) uint64, 0 where a slot is free
+    ``counts``  (slots,) int64
+    """
+
+    keys: Any
+    counts: Any
+
+
+class LabelledPieces(NamedTuple):
+    """What pieces carry.
+
+    ``ids``   (columns, pieces) int64: the label of each piece
+    ``rows``  (pieces,) int64
+    """
+
+    ids: Any
+    rows: Any
+
+
+class LowerLabels(NamedTuple):
+    """The labels that pieces could carry.
+
+    ``offers``  int64, flat: the label of each value at each level; those of a column begin at ``starts`` (columns,)
+    ``numbers`` (columns,) int64: the values of a column; ``lowest`` (columns,) its lowest level
+    ``values``  (columns, pieces) int64: value codes; ``at`` (columns, pieces) int64: the level of each label
+    ``owners``  int64, flat: the sets that have a column, from ``first`` (columns + 1,) on
+    """
+
+    offers: Any
+    starts: Any
+    numbers: Any
+    lowest: Any
+    values: Any
+    at: Any
+    owners: Any
+    first: Any
 
 
 @kernel
@@ -32,9 +86,9 @@ def _slot(keys: Any, key: Any) -> int:
 
 
 @kernel
-def _key(sets: Any, number: int, ids: Any, piece: int, column: int, instead: int) -> Any:
+def _key(sets: ColumnSets, number: int, ids: Any, piece: int, column: int, instead: int) -> Any:
     """Return the key of a piece's labels by a set; ``column`` has another label. Keys begin at 1."""
-    columns, width = sets[0], np.uint64(sets[1])
+    columns, width = sets.columns, np.uint64(sets.width)
     key = np.uint64(number + 1)
     for place in range(columns.shape[1]):
         own = columns[number, place]
@@ -45,12 +99,15 @@ def _key(sets: Any, number: int, ids: Any, piece: int, column: int, instead: int
 
 
 @kernel
-def _move(sets: Any, table: Any, number: int, pieces: Any, column: int, offers: Any) -> int:
+def _move(
+    sets: ColumnSets, table: RowCounts, number: int, pieces: LabelledPieces, start: int, column: int, offers: Any
+) -> int:
     """Move the rows of a group's pieces to the combinations of other labels; return how many were new to the table.
 
+    IN  start   the first piece of the group
     IN  offers  (pieces of the group,): the other label of each
     """
-    ids, rows, start = pieces
+    ids, rows = pieces
     keys, counts = table
     used = 0
     for place in range(offers.shape[0]):
@@ -67,9 +124,11 @@ def _move(sets: Any, table: Any, number: int, pieces: Any, column: int, offers: 
 
 
 @kernel
-def _move_back(sets: Any, table: Any, number: int, pieces: Any, column: int, offers: Any) -> None:
+def _move_back(
+    sets: ColumnSets, table: RowCounts, number: int, pieces: LabelledPieces, start: int, column: int, offers: Any
+) -> None:
     """Undo what was moved."""
-    ids, rows, start = pieces
+    ids, rows = pieces
     keys, counts = table
     for place in range(offers.shape[0]):
         piece = start + place
@@ -78,11 +137,13 @@ def _move_back(sets: Any, table: Any, number: int, pieces: Any, column: int, off
 
 
 @kernel
-def _holds(sets: Any, table: Any, number: int, pieces: Any, column: int, offers: Any) -> bool:
+def _holds(
+    sets: ColumnSets, table: RowCounts, number: int, pieces: LabelledPieces, start: int, column: int, offers: Any
+) -> bool:
     """Return whether all combinations that were touched have k rows or none."""
-    ids, _, start = pieces
+    ids = pieces.ids
     keys, counts = table
-    k = sets[2][number]
+    k = sets.ks[number]
     for place in range(offers.shape[0]):
         piece = start + place
         if 0 < counts[_slot(keys, _key(sets, number, ids, piece, column, ids[column, piece]))] < k:
@@ -93,16 +154,15 @@ def _holds(sets: Any, table: Any, number: int, pieces: Any, column: int, offers:
 
 
 @kernel
-def fill(sets: Any, table: Any, ids: Any, rows: IntArray) -> int:
+def fill(sets: ColumnSets, table: RowCounts, pieces: LabelledPieces) -> int:
     """Count the rows of every combination of labels by every set; return how many combinations there are.
 
-    IN   sets   columns (sets, most columns) int64, padded by -1; width: more labels than any column has; ks (sets,)
-    IN   ids    (columns, pieces) int64: the label of each piece
-    OUT  table  keys (slots,) uint64 and counts (slots,) int64, all 0 before; slots are a power of two
+    OUT  table  all 0 before
     """
+    ids, rows = pieces
     keys, counts = table
     used = 0
-    for number in range(sets[0].shape[0]):
+    for number in range(sets.columns.shape[0]):
         for piece in range(rows.shape[0]):
             key = _key(sets, number, ids, piece, -1, 0)
             slot = _slot(keys, key)
@@ -114,23 +174,25 @@ def fill(sets: Any, table: Any, ids: Any, rows: IntArray) -> int:
 
 
 @kernel
-def lower(sets: Any, table: Any, ids: Any, rows: IntArray, candidates: IntArray, levels: Any, used: int) -> int:
+def lower(
+    sets: ColumnSets,
+    table: RowCounts,
+    pieces: LabelledPieces,
+    candidates: IntArray,
+    levels: LowerLabels,
+    used: int,
+) -> int:
     """Lower each candidate to the lowest level that holds; return how many were lowered.
 
-    IN   levels  offers (flat) int64: the label of each value at each level, starts (columns,): where a column's begin,
-                 numbers (columns,): its values, lowest (columns,): its lowest level, values (columns, pieces): codes,
-                 at (columns, pieces): the level of each label; owners (flat), first (columns + 1,): the sets that
-                 have a column
     IN   used    the combinations in the table
-    OUT  ids, the table, and the levels of pieces and candidates
+    OUT  pieces, the table, and the levels of pieces and candidates
     """
     offers, starts, numbers, lowest, values, at, owners, first = levels
-    keys = table[0]
+    keys, ids = table.keys, pieces.ids
     lowered = 0
     room = np.int64(FULLEST * keys.shape[0])
     for one in range(candidates.shape[0]):
         start, end, column = candidates[one, START], candidates[one, END], candidates[one, COLUMN]
-        pieces = (ids, rows, start)
         own = np.empty(end - start, np.int64)
         for level in range(lowest[column], candidates[one, LEVEL]):
             for piece in range(start, end):
@@ -145,8 +207,8 @@ def lower(sets: Any, table: Any, ids: Any, rows: IntArray, candidates: IntArray,
                     is_held = False
                     until = place
                     break
-                used += _move(sets, table, owners[place], pieces, column, own)
-                if not _holds(sets, table, owners[place], pieces, column, own):
+                used += _move(sets, table, owners[place], pieces, start, column, own)
+                if not _holds(sets, table, owners[place], pieces, start, column, own):
                     is_held = False
                     until = place + 1
                     break
@@ -158,5 +220,5 @@ def lower(sets: Any, table: Any, ids: Any, rows: IntArray, candidates: IntArray,
                 lowered += 1
                 break
             for place in range(first[column], until):
-                _move_back(sets, table, owners[place], pieces, column, own)
+                _move_back(sets, table, owners[place], pieces, start, column, own)
     return lowered

@@ -23,10 +23,8 @@ ROWS, HEAD, LENDER, SEEN, LOGGED, OWNER = range(6)
 TUPLE, SIZE, GROUP, NEXT = range(4)
 """A parcel: its tuple, its rows, its group, and the parcel that came to the group before it."""
 
-FREE, RANDOM, TICK, THREAD = range(4)
-"""Counters of groups: how many are free, the state of the random numbers, the last mark, and whose groups these are."""
-
-PRIME, FACTOR = 2**31 - 1, 48271
+FREE, _, TICK, THREAD = range(4)
+"""Counters of groups: how many are free, the random numbers, the last mark, and whose groups these are."""
 
 
 class Loose(NamedTuple):
@@ -49,7 +47,7 @@ class Loose(NamedTuple):
     home_costs: Any
 
 
-class Groups(NamedTuple):
+class ParcelGroups(NamedTuple):
     """A state of the groups.
 
     ``rank_ranges``     (groups, words) int32: low and high per column; for a set the number of values, then their bits
@@ -58,7 +56,7 @@ class Groups(NamedTuple):
     ``parcels``   (parcels, 4) int32: TUPLE, SIZE, GROUP, NEXT
     ``spare``     (tuples,) int64: the rows that a home can still lend
     ``free``      (groups,) int64: a stack of free groups
-    ``counters``  (4,) int64: FREE, RANDOM, TICK, THREAD
+    ``counters``  (4,) int64: FREE, ``acceptance.RANDOM``, TICK, THREAD
 
     A group with fewer than k rows of its own borrows the rest from its lender, so it counts as k rows.
 
@@ -77,13 +75,6 @@ class Groups(NamedTuple):
 
 
 @kernel
-def draw(below: int, counters: Any) -> int:
-    """Return the next random number in 0..below - 1 (the minimal standard generator of Park and Miller)."""
-    counters[RANDOM] = counters[RANDOM] * FACTOR % PRIME
-    return int(counters[RANDOM] % below)
-
-
-@kernel
 def enter(parcel: int, group: int, parcels: Any, facts: Any) -> None:
     """Put a parcel into a group whose rank range spans it."""
     facts[group, ROWS] += parcels[parcel, SIZE]
@@ -99,7 +90,7 @@ def borrow(group: int, k: int, sign: int, facts: Any, spare: Any) -> None:
 
 
 @kernel
-def join(parcel: int, group: int, k: int, ranks: Any, groups: Groups, columns: Any) -> None:
+def join(parcel: int, group: int, k: int, ranks: Any, groups: ParcelGroups, columns: Any) -> None:
     """Put a parcel into a group; what the group borrows falls."""
     rank_ranges, facts, _, parcels, spare, _, _ = groups
     borrow(group, k, -1, facts, spare)
@@ -109,7 +100,7 @@ def join(parcel: int, group: int, k: int, ranks: Any, groups: Groups, columns: A
 
 
 @kernel
-def join_all(start: int, end: int, group: int, k: int, ranks: Any, groups: Groups, columns: Any) -> None:
+def join_all(start: int, end: int, group: int, k: int, ranks: Any, groups: ParcelGroups, columns: Any) -> None:
     """Put all parcels in start..end - 1 that have no group into one."""
     for parcel in range(start, end):
         if groups.parcels[parcel, GROUP] == NOBODY:
@@ -117,7 +108,7 @@ def join_all(start: int, end: int, group: int, k: int, ranks: Any, groups: Group
 
 
 @kernel
-def start_with_home(group: int, home: int, k: int, ranks: Any, groups: Groups, columns: Any) -> None:
+def start_with_home(group: int, home: int, k: int, ranks: Any, groups: ParcelGroups, columns: Any) -> None:
     """Make a free group one that borrows from a home."""
     rank_ranges, facts, _, _, spare, _, counters = groups
     counters[FREE] -= 1
@@ -129,7 +120,7 @@ def start_with_home(group: int, home: int, k: int, ranks: Any, groups: Groups, c
 
 @kernel
 def best_place(
-    parcel: int, k: int, most: float, loose: Loose, groups: Groups, prices: Prices
+    parcel: int, k: int, most: float, loose: Loose, groups: ParcelGroups, prices: Prices
 ) -> tuple[float, float, int, int]:
     """Return the cheapest way to put a parcel into a group near it, or into a new one with a home.
 
@@ -166,7 +157,7 @@ def best_place(
 
 
 @kernel
-def refresh(k: int, ranks: Any, groups: Groups, prices: Prices) -> float:
+def refresh(k: int, ranks: Any, groups: ParcelGroups, prices: Prices) -> float:
     """Return every group the smallest rank range and its cost, and return the cost of all groups.
 
     A group that lost parcels or no longer borrows may have a wider rank range than it needs.

@@ -6,12 +6,12 @@ ranges are stands in ``parcel_groups``.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from indistinct.kernel import kernel
+from indistinct.search.local.groups.kernels.acceptance import PRIME, Pass, accepted_rise, draw
 from indistinct.search.local.groups.kernels.group_costs import Prices, clear, cost_with, cover
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
 from indistinct.search.local.groups.kernels.parcel_groups import (
@@ -22,17 +22,15 @@ from indistinct.search.local.groups.kernels.parcel_groups import (
     LOGGED,
     NEXT,
     OWNER,
-    PRIME,
     ROWS,
     SEEN,
     SIZE,
     THREAD,
     TUPLE,
-    Groups,
     Loose,
+    ParcelGroups,
     best_place,
     borrow,
-    draw,
     enter,
     join,
     start_with_home,
@@ -58,7 +56,7 @@ TOLERANCE = 1e-9
 """As good within this share is good enough: walking along a plateau leads out of dead ends."""
 
 
-class Work(NamedTuple):
+class RegroupScratch(NamedTuple):
     """What is needed to build a few groups anew, and to undo it.
 
     ``pool``      (most,) int64: parcels without a group
@@ -83,32 +81,25 @@ class Work(NamedTuple):
 
 
 @kernel
-def regroup(visits: Any, k: int, pace: Any, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
-    """Take apart groups around some parcels and build them anew, keep what is no worse, and return what was gained.
-
-    IN      visits  (3,) int64: the first parcel, the end, and the step between those that are visited
-    IN      pace    (2,) float64: the reach, a group in which a row costs as much is always taken apart, one that costs
-                    less in proportion; and the heat, what costs x more is kept with the chance exp(-x / heat)
-    IN OUT  groups
-    """
+def regroup(visits: Pass, k: int, loose: Loose, groups: ParcelGroups, prices: Prices, work: RegroupScratch) -> float:
+    """Take apart groups around some parcels and build them anew, keep what is accepted, and return what was gained."""
     facts, costs, parcels, counters = groups.facts, groups.costs, groups.parcels, groups.counters
     gained = 0.0
-    for parcel in range(visits[0], visits[1], visits[2]):
-        group = parcels[parcel, GROUP]
+    for parcel in range(visits.first, visits.end, visits.step):
+        group = np.int64(parcels[parcel, GROUP])
         is_own = group != NOBODY and facts[group, OWNER] == counters[THREAD]
-        if is_own and costs[group] * PRIME > pace[0] * draw(PRIME, counters):
-            slack = 0.0
-            if pace[1] > 0.0:
-                slack = -pace[1] * math.log((1 + draw(PRIME - 1, counters)) / PRIME)
-            gained += rebuild(group, k, slack, loose, groups, prices, work)
+        if is_own and costs[group] * PRIME > visits.reach * draw(PRIME, counters):
+            gained += rebuild(group, k, accepted_rise(visits.heat, counters), loose, groups, prices, work)
     return gained
 
 
 @kernel
-def rebuild(group: int, k: int, slack: float, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
+def rebuild(
+    group: Any, k: int, rise: float, loose: Loose, groups: ParcelGroups, prices: Prices, work: RegroupScratch
+) -> float:
     """Take a group and some near it apart and build them anew; return what was gained, or undo it and return 0.
 
-    What costs at most ``slack`` more is kept, too.
+    It may cost ``rise`` more.
     """
     work.counters[POOL], work.counters[LOG], work.counters[APART] = 0, 0, 0
     work.counters[TURN] += 1
@@ -118,7 +109,7 @@ def rebuild(group: int, k: int, slack: float, loose: Loose, groups: Groups, pric
         other = neighbour(loose, groups, prices, work)
         if other != NOBODY:
             before += take_apart(other, k, groups, work)
-    most = before + TOLERANCE * (1.0 + before) + slack
+    most = before + TOLERANCE * (1.0 + before) + rise
     after = put_together(k, most, loose, groups, prices, work)
     gained = 0.0
     if after <= most:
@@ -129,7 +120,7 @@ def rebuild(group: int, k: int, slack: float, loose: Loose, groups: Groups, pric
 
 
 @kernel
-def neighbour(loose: Loose, groups: Groups, prices: Prices, work: Work) -> int:
+def neighbour(loose: Loose, groups: ParcelGroups, prices: Prices, work: RegroupScratch) -> int:
     """Return the most promising of a few groups near the pool, or NOBODY: a dear one that fits the first taken apart.
 
     It fits if the tuple by which it was found widens the labels of the first group little.
@@ -153,7 +144,7 @@ def neighbour(loose: Loose, groups: Groups, prices: Prices, work: Work) -> int:
 
 
 @kernel
-def remember(group: int, rank_ranges: Any, facts: Any, costs: Any, work: Work) -> None:
+def remember(group: int, rank_ranges: Any, facts: Any, costs: Any, work: RegroupScratch) -> None:
     """Log what a group is before it changes for the first time in this turn."""
     _, _, _, logged, old_ranges, old_facts, old_costs, _, _, counters = work
     if facts[group, LOGGED] != counters[TURN]:
@@ -168,7 +159,7 @@ def remember(group: int, rank_ranges: Any, facts: Any, costs: Any, work: Work) -
 
 
 @kernel
-def take_apart(group: int, k: int, groups: Groups, work: Work) -> float:
+def take_apart(group: int, k: int, groups: ParcelGroups, work: RegroupScratch) -> float:
     """Bring the parcels of a group, or a part of a large one, into the pool, and return what they cost there."""
     rank_ranges, facts, costs, parcels, spare, free, free_counters = groups
     pool, taken, taken_to, _, _, _, _, _, _, counters = work
@@ -199,7 +190,9 @@ def take_apart(group: int, k: int, groups: Groups, work: Work) -> float:
 
 
 @kernel
-def put_together(k: int, most: float, loose: Loose, groups: Groups, prices: Prices, work: Work) -> float:
+def put_together(
+    k: int, most: float, loose: Loose, groups: ParcelGroups, prices: Prices, work: RegroupScratch
+) -> float:
     """Return the parcels of the pool new groups, and return what they cost; stop when that is more than ``most``."""
     rank_ranges, facts, costs, parcels, spare, free, counters = groups
     pool, trial = work.pool, work.trial
@@ -260,7 +253,7 @@ def put_together(k: int, most: float, loose: Loose, groups: Groups, prices: Pric
 
 @kernel
 def lender_of(
-    tuple_: int, rows: int, k: int, most: float, loose: Loose, groups: Groups, prices: Prices
+    tuple_: int, rows: int, k: int, most: float, loose: Loose, groups: ParcelGroups, prices: Prices
 ) -> tuple[float, int]:
     """Return the home from which the group that ``grow`` left short borrows best, and what a row then costs.
 
@@ -282,7 +275,7 @@ def lender_of(
 
 @kernel
 def grow(
-    place: int, most: float, k: int, ranks: Any, groups: Groups, prices: Prices, work: Work
+    place: int, most: float, k: int, ranks: Any, groups: ParcelGroups, prices: Prices, work: RegroupScratch
 ) -> tuple[int, int, float]:
     """Let the next free group start at a parcel of the pool and take the cheapest others until it has k rows.
 
@@ -322,7 +315,7 @@ def grow(
 
 
 @kernel
-def undo(k: int, groups: Groups, work: Work) -> None:
+def undo(k: int, groups: ParcelGroups, work: RegroupScratch) -> None:
     """Make all groups what they were before this turn."""
     rank_ranges, facts, costs, parcels, spare, _, free_counters = groups
     _, taken, taken_to, logged, old_ranges, old_facts, old_costs, _, _, counters = work

@@ -7,7 +7,6 @@ on to hold. Nothing outside the pool changes, so what turns out dearer is only f
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +14,11 @@ import numpy as np
 from indistinct.kernel import kernel
 from indistinct.privacy.kernels.rule_kinds import LIKE, NEAR, SHARES
 from indistinct.privacy.kernels.value_counts import find_limits, holds
+from indistinct.search.local.groups.kernels.acceptance import PRIME, Pass, accepted_rise, draw
 from indistinct.search.local.groups.kernels.exchanging import RowsByKind
 from indistinct.search.local.groups.kernels.group_costs import Prices, clear, cost_with, cover
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
-from indistinct.search.local.groups.kernels.parcel_groups import FREE, PRIME, TICK, draw
+from indistinct.search.local.groups.kernels.parcel_groups import FREE, TICK
 
 FEW_APART, MOST_APART = 4, 8
 """At most so many groups are taken apart together; the second where one fails."""
@@ -32,7 +32,7 @@ TOLERANCE = 1e-9
 """As good within this share is good enough."""
 
 
-class Rules(NamedTuple):
+class GroupRules(NamedTuple):
     """What is asked of the values of a group. Values are counted in cells, those of a sensitive column side by side.
 
     ``codes``   (kinds, width) int64: the cells in which each kind of rows counts
@@ -102,13 +102,11 @@ class Room(NamedTuple):
 
 @kernel
 def rebuild_groups(
-    visits: Any, pace: Any, by_kind: RowsByKind, groups: RowGroups, prices: Prices, rules: Rules, room: Room
+    visits: Pass, penalty: float, by_kind: RowsByKind, groups: RowGroups, prices: Prices, rules: GroupRules, room: Room
 ) -> float:
-    """Take apart groups around some rows and build them anew, keep what is no worse, and return what was gained.
+    """Take apart groups around some rows and build them anew, keep what is accepted, and return what was gained.
 
-    IN      visits  (3,) int64: the first row, the end, and the step between those that are visited
-    IN      pace    (3,) float64: reach and heat, as ``regrouping.regroup`` takes them; and what a row of a group that
-                    fails the rules costs more, so that nearly anything is better
+    IN      penalty  what a row of a group that fails the rules costs more, so that nearly anything is better
     IN OUT  groups
     """
     for number in range(rules.rules.shape[0]):
@@ -118,25 +116,30 @@ def rebuild_groups(
             low, high = rules.lows[number, begin:end], rules.highs[number, begin:end]
             rules.present[number] = find_limits(rule, limits, whole, low, high)
     gained, large = 0.0, room.pool.shape[0] // 4
-    for row in range(visits[0], visits[1], visits[2]):
+    for row in range(visits.first, visits.end, visits.step):
         group = groups.group_of[row]
         weight = groups.costs[group] * min(1.0, large / groups.sizes[group])
-        if weight * PRIME > pace[0] * draw(PRIME, groups.counters):
-            gained += rebuild(group, pace, by_kind, groups, prices, rules, room)
+        if weight * PRIME > visits.reach * draw(PRIME, groups.counters):
+            gained += rebuild(group, visits.heat, penalty, by_kind, groups, prices, rules, room)
     return gained
 
 
 @kernel
 def rebuild(
-    group: int, pace: Any, by_kind: RowsByKind, groups: RowGroups, prices: Prices, rules: Rules, room: Room
+    group: int,
+    heat: float,
+    penalty: float,
+    by_kind: RowsByKind,
+    groups: RowGroups,
+    prices: Prices,
+    rules: GroupRules,
+    room: Room,
 ) -> float:
     """Take a group and some near it apart and build them anew; return what was gained, 0 if all stays as it was."""
     room.counters[POOL], room.counters[LOCAL], room.counters[APART] = 0, 0, 0
     groups.counters[TICK] += 1
-    slack = 0.0
-    if pace[1] > 0.0:
-        slack = -pace[1] * math.log((1 + draw(PRIME - 1, groups.counters)) / PRIME)
-    others = FEW_APART if groups.costs[group] < pace[2] else MOST_APART
+    rise = accepted_rise(heat, groups.counters)
+    others = FEW_APART if groups.costs[group] < penalty else MOST_APART
     before = take_apart(group, by_kind, groups, prices, rules, room)
     for _ in range(draw(others, groups.counters)):
         other = neighbour(by_kind, groups, room)
@@ -147,7 +150,7 @@ def rebuild(
             before = -1.0
     gained = 0.0
     if before >= 0.0:
-        most = before + TOLERANCE * (1.0 + before) + slack
+        most = before + TOLERANCE * (1.0 + before) + rise
         room.counters[ASKED] = draw(RARE_FIRST + 1, groups.counters)
         after = put_together(most, by_kind, groups, prices, rules, room)
         if after <= most:
@@ -168,7 +171,9 @@ def neighbour(by_kind: RowsByKind, groups: RowGroups, room: Room) -> int:
 
 
 @kernel
-def take_apart(group: int, by_kind: RowsByKind, groups: RowGroups, prices: Prices, rules: Rules, room: Room) -> float:
+def take_apart(
+    group: int, by_kind: RowsByKind, groups: RowGroups, prices: Prices, rules: GroupRules, room: Room
+) -> float:
     """Bring the rows of a group, or some of a large one, into the pool; return what all of them cost."""
     counters = room.counters
     groups.marks[group] = groups.counters[TICK]
@@ -216,7 +221,7 @@ def open_group(prices: Prices, room: Room) -> int:
 
 
 @kernel
-def enter(row: int, local: int, by_kind: RowsByKind, prices: Prices, rules: Rules, room: Room) -> None:
+def enter(row: int, local: int, by_kind: RowsByKind, prices: Prices, rules: GroupRules, room: Room) -> None:
     """Let a row join a group of the room."""
     cover(local, by_kind.tuples[row], by_kind.ranks, room.rank_ranges, prices.columns)
     room.sizes[local] += 1
@@ -224,14 +229,14 @@ def enter(row: int, local: int, by_kind: RowsByKind, prices: Prices, rules: Rule
 
 
 @kernel
-def count(row: int, local: int, sign: int, by_kind: RowsByKind, rules: Rules, room: Room) -> None:
+def count(row: int, local: int, sign: int, by_kind: RowsByKind, rules: GroupRules, room: Room) -> None:
     """Count the values of a row in a group, or no longer."""
     for way in range(rules.codes.shape[1]):
         room.tally[local, rules.codes[by_kind.kinds[row], way]] += sign
 
 
 @kernel
-def is_safe_group(local: int, rules: Rules, room: Room) -> bool:
+def is_safe_group(local: int, rules: GroupRules, room: Room) -> bool:
     """Return whether the values of a group of the room are as the rules ask."""
     is_so = room.sizes[local] >= room.counters[K]
     room.rows[0] = room.sizes[local]
@@ -252,7 +257,7 @@ def is_safe_group(local: int, rules: Rules, room: Room) -> bool:
 
 
 @kernel
-def is_rare(row: int, local: int, by_kind: RowsByKind, rules: Rules, room: Room) -> bool:
+def is_rare(row: int, local: int, by_kind: RowsByKind, rules: GroupRules, room: Room) -> bool:
     """Return whether a group of the room has the values of a row more rarely than the table, and would after it
     came.
     """
@@ -265,7 +270,7 @@ def is_rare(row: int, local: int, by_kind: RowsByKind, rules: Rules, room: Room)
 
 @kernel
 def put_together(
-    most: float, by_kind: RowsByKind, groups: RowGroups, prices: Prices, rules: Rules, room: Room
+    most: float, by_kind: RowsByKind, groups: RowGroups, prices: Prices, rules: GroupRules, room: Room
 ) -> float:
     """Return the rows of the pool new groups, and return what all groups of the room cost; more than ``most`` if
     none.
@@ -294,7 +299,7 @@ def put_together(
 
 
 @kernel
-def grow(left: int, most: float, by_kind: RowsByKind, prices: Prices, rules: Rules, room: Room) -> int:
+def grow(left: int, most: float, by_kind: RowsByKind, prices: Prices, rules: GroupRules, room: Room) -> int:
     """Let a new group start with the last row of the pool and take others until the rules hold; tell how many it took.
 
     They come to stand at the end of the pool. It ends early if a row costs more than ``most``.
@@ -334,7 +339,7 @@ def grow(left: int, most: float, by_kind: RowsByKind, prices: Prices, rules: Rul
 
 
 @kernel
-def join_cheapest(place: int, most: float, by_kind: RowsByKind, prices: Prices, rules: Rules, room: Room) -> float:
+def join_cheapest(place: int, most: float, by_kind: RowsByKind, prices: Prices, rules: GroupRules, room: Room) -> float:
     """Let a row of the pool join the group of the room where it adds least and the rules hold; return what it adds."""
     row, least, chosen = room.pool[place], most, NOBODY
     cost, tuple_ = 0.0, by_kind.tuples[row]
