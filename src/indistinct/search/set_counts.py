@@ -181,7 +181,7 @@ class SetCounts:
         return self._needed[mask]
 
     def _count(self, number: int, levels: IntArray, at_most: int) -> int:
-        """Count a set at some levels of its columns, and give the number of its entry."""
+        """Count a set at some levels of its columns, and return the number of its entry."""
         columns, k = self._sets[number], int(self._ks[number])
         rows = self._first[columns] + levels
         widths = [self._labels[column][level] for column, level in zip(columns, levels, strict=True)]
@@ -213,7 +213,7 @@ class SetCounts:
         return self._number - 1
 
     def _append(self, pool: int, room: Any, values: Any) -> tuple[Any, int]:
-        """Put values behind those of a pool, which grows; give the pool and where they start."""
+        """Put values behind those of a pool, which grows; return the pool and where they start."""
         start = self._used[pool]
         end = start + len(values)
         if end > len(room):
@@ -223,7 +223,7 @@ class SetCounts:
         return room, start
 
     def _number_places(self, rows: IntArray, widths: Sequence[int]) -> tuple[Any, Any]:
-        """Number the combinations of labels that occur, and give each tuple's, and the rows of each."""
+        """Number the combinations of labels that occur, and return each tuple's, and the rows of each."""
         none, no_codes = np.empty(0, np.int64), np.empty(0, np.uint64)
         keys, space = self._codes[rows[0]].astype(np.uint64), widths[0]
         sizes = self._sizes.astype(np.int64)

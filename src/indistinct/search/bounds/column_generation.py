@@ -85,7 +85,7 @@ class _Master:
         self.value_of_singles = single * float(counts.sum())
 
     def add_groups(self, reduced: FloatArray, duals: FloatArray, k: int) -> int:
-        """Add the best groups under some duals, at most about one per point; give how many they are."""
+        """Add the best groups under some duals, at most about one per point; return how many they are."""
         label_vectors = self.label_vectors
         promising = np.flatnonzero(reduced < (ROUNDING if self.solver.getNumCol() == len(duals) else -ROUNDING))
         order = promising[np.argsort(reduced[promising], kind="stable")][:MOST_CANDIDATES]
@@ -110,7 +110,7 @@ class _Master:
         )
 
     def solve(self) -> tuple[float, FloatArray]:
-        """Solve the program; give its value and the duals of the points."""
+        """Solve the program; return its value and the duals of the points."""
         self.solver.run()
         duals = np.array(self.solver.getSolution().row_dual)
         return float(self.solver.getInfo().objective_function_value), duals

@@ -171,7 +171,7 @@ def _kept_parts(frequencies: FrequencyList) -> list[list[int]]:
 
 
 def draw_rows(counts: IntArray, share: float, draws: Draws) -> IntArray:
-    """Toss a coin for each row, and give how many rows of each entry were drawn."""
+    """Toss a coin for each row, and return how many rows of each entry were drawn."""
     bound = np.uint64(Fraction(share) * 2**64)  # whole, since a share of at least 1/1000 has no finer bits
     ends, drawn = np.cumsum(counts), np.zeros(len(counts), np.int64)
     for first in range(0, int(ends[-1]) if len(ends) else 0, BLOCK):

@@ -143,7 +143,7 @@ def _join_parts(several: Sequence[_Parts]) -> _Parts:
 
 
 def _cut_all(task: Task, parts: _Parts, axes: column_widths.Axes, rules: cut_scores.CutRules) -> tuple[_Parts, _Parts]:
-    """Cut every group once, by the first of its cuts that is safe; give what they were cut to, and those that stay."""
+    """Cut every group once, by the first of its cuts that is safe; return the new groups, and those that stay."""
     scores, spans = cut_scores.find_cuts(parts.ranks, parts.rows, parts.starts, axes, rules)
     scores = np.round(scores, 9)  # scores that differ by rounding only are equal, and the first column's cut is tried
     stays = np.ones(len(parts), np.bool_)
@@ -170,7 +170,7 @@ def _cut_all(task: Task, parts: _Parts, axes: column_widths.Axes, rules: cut_sco
 def _unite_unsafe_parts(
     task: Task, entries: IntArray, rows: IntArray, part_of: IntArray, first: IntArray
 ) -> tuple[IntArray, IntArray, BoolArray]:
-    """Unite those parts of a cut that are not safe; give the part of each piece, each part's cut, and what is allowed.
+    """Unite the unsafe parts of a cut; return the part of each piece, each part's cut, and which cuts are allowed.
 
     Where parts are united, the first of them stands for all.
     """
@@ -198,7 +198,7 @@ def _safe(task: Task, entries: IntArray, rows: IntArray, part_of: IntArray, numb
 
 
 def _axes(frequencies: FrequencyList, labels: LabelKind) -> tuple[column_widths.Axes, NDArray[np.int32]]:
-    """Lay out the columns, and give the rank of every entry in each."""
+    """Lay out the columns, and return the rank of every entry in each."""
     columns = [_Axis.of(hierarchy, labels) for hierarchy in frequencies.hierarchies]
     lengths = [len(column.labels) for column in columns]
     domains = np.array([hierarchy.domain_size for hierarchy in frequencies.hierarchies])

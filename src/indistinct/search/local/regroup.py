@@ -37,7 +37,7 @@ from indistinct.search.local.lower_for_known import lower_labels
 from indistinct.search.task import Task
 
 MANY_NEAR = 32
-"""While groups are annealed each tuple knows so many near ones."""
+"""Near tuples that each tuple knows while groups are annealed."""
 PARCELS = 5
 """The rows of a tuple travel in parcels of k / 5 rows."""
 MOST_PASSES, ENOUGH, PATIENCE = 64, 0.004, 2
@@ -49,8 +49,9 @@ class Regroup(RegroupOptions, Aligning):
 
     Near tuples are found by sorting in many orders of columns. Groups grow around tuples whose neighbours are near,
     each time by the tuple that widens the group's labels least. Then groups are improved: one that costs much is
-    taken apart together with some near it, and their rows are put together anew; what is no dearer is kept. Tuples with
-    more than k rows lend the surplus to groups that are short. Passes end when little is gained, or at the time limit.
+    taken apart together with some near it, and their rows form new groups, which are kept if they cost no more. Tuples
+    with more than k rows lend the surplus to groups that are short. Passes end when they gain little, or at the time
+    limit.
 
     ``measure`` is what counts: ncp, loss, precision or entropy. ``labels`` says what cells carry: labels of the
     ``"hierarchy"``, or ``"ranges"`` of numbers and dates and sets of other values, which lose far less.
@@ -60,10 +61,9 @@ class Regroup(RegroupOptions, Aligning):
     The same table gives the same groups. With ``random_raise`` chance raises some labels, so that none can be
     sharpened: about so many times as many as are generalized, which loses about that much more.
 
-    With a time limit, groups are improved for nearly all of it: what costs a little more is kept now and then, less and
-    less often (simulated annealing), and the best groups that were met are given; several threads work at once. With
-    ``effort`` so many tries are made for each row that needs company, in one thread; without a time limit the same
-    table then gives the same groups.
+    With a time limit, groups are improved by simulated annealing for 85 % of it, in several threads. With ``effort``
+    each row that needs company is tried so often, in one thread; without a time limit the same table then gives the
+    same groups.
     """
 
     __slots__ = ()

@@ -163,7 +163,7 @@ class PullingBack:
         return back
 
     def _give(self, cells: IntArray) -> IntArray:
-        """Let one of these cells in each case give rows, if its child can spare them; give the cases that changed."""
+        """Let one of these cells in each case give rows, if its child can spare them; return the cases that changed."""
         if not len(cells):
             return cells
         chosen, amounts = self._rarest(cells)
@@ -208,7 +208,7 @@ class PullingBack:
         return np.minimum.reduceat(more, np.searchsorted(case_of, np.arange(len(cases))))
 
     def _fall_back(self, is_stuck: BoolArray) -> IntArray:
-        """Let the smallest child of each stuck case fall back; give those cases."""
+        """Let the smallest child of each stuck case fall back; return those cases."""
         children = np.flatnonzero((self._child_rows > 0) & is_stuck[self._case_of_child])
         children = children[np.lexsort((self._child_rows[children], self._case_of_child[children]))]
         case_of, firsts = np.unique(self._case_of_child[children], return_index=True)
@@ -251,7 +251,7 @@ def sums(numbers: IntArray, rows: IntArray, number: int) -> IntArray:
 
 
 def number_pairs(outer: IntArray, inner: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Number the different pairs in their order; give the outer of each, the number of each pair, and the inner.
+    """Number the different pairs in their order; return the outer of each, the number of each pair, and the inner.
 
     >>> number_pairs(np.array([1, 0, 1]), np.array([5, 7, 5]))
     (array([0, 1]), array([1, 0, 1]), array([7, 5]))

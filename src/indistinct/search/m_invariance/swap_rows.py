@@ -1,8 +1,8 @@
 """swap_rows(): groups that are improved by letting rows of one kind change places, whatever each group must have.
 
-A group of an m-invariant release has so many rows of each of its values, and people who were released before stand in
-groups of their value set. Two rows of the same value can change places between any two groups, if neither binds them,
-or between two of one value set: both groups keep their values. Partners are looked for in the groups of near rows.
+In a group of an m-invariant release each value has equally many rows, and people who were released before are in
+groups of their value set. New people with the same value can change places between any two groups, others between
+groups of one value set: both groups keep their values. Partners are looked for in the groups of near rows.
 First exchanges are annealed, then only those are kept that cost no more.
 """
 

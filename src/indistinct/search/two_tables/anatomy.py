@@ -218,7 +218,7 @@ class _Judge:
 
 
 def _join_failing_classes(task: Task, entries: IntArray, class_of: IntArray, watch: Watch) -> IntArray:
-    """Join classes until each satisfies every model, and give the class of each row.
+    """Join classes until each satisfies every model, and return the class of each row.
 
     Those that fail are joined two at a time; of those that still fail three, then four, five, six, seven, eight, ten,
     … are. Early and late ones are mixed, since values are spread differently over them. Those that fail even when all

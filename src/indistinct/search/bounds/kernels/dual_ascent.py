@@ -100,7 +100,7 @@ class AscentScratch(NamedTuple):
 
 
 def rise(tables: Any, least: Any, cells: GridCells, state: Rising, k: int, most: int) -> int:
-    """Let prices rise past some nodes, cheapest first, until so many points were looked at; give the nodes passed.
+    """Let prices rise past some nodes, cheapest first, until so many points were looked at; return the nodes passed.
 
     A cell with k rows or more is looked at when prices have risen to what it costs at the least. Its k rows that are
     priced most may be priced k times its cost: rising rows share equally what the stopped ones leave of it. Where

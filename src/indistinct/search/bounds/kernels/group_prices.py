@@ -16,7 +16,7 @@ from indistinct.kernel import kernel
 
 @kernel
 def insert(top: FloatArray, filled: int, room: int, value: float, times: int) -> int:
-    """Insert a value so many times among the largest ones, in descending order; give how many there are then."""
+    """Insert a value so many times among the largest ones, in descending order; return how many there are then."""
     for _ in range(min(times, room)):
         if filled < room:
             place = filled

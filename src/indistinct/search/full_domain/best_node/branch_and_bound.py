@@ -1,12 +1,13 @@
 """Branch and bound over intervals of the generalization lattice: the best node for a measure, and how good it can be.
 
 An interval is all nodes between a lower and an upper one. Going up, the rows to suppress never increase (Samarati 2001,
-Theorem 5.2), what generalization costs never falls, and what suppression adds never rises. So the upper node's count
-tells whether any node of the interval can pass, and the two together bound the loss of all its nodes. The interval of
-least bound is split in two until none is left that could hold a better node. The least bound also says at any time how
-far the best node found can still be from the optimum. Where that takes long, descents look for good nodes beside it;
-and where there are very many nodes, intervals are bounded better: by probing, or for models that cannot be probed by
-blocks of columns.
+Theorem 5.2), the cost of generalization never falls, and the cost of suppression never rises. So if the upper node
+fails, all nodes of the interval fail. The lower node's generalization and the upper node's suppression bound the loss
+of all its nodes. The interval of least bound is split in two until none is left that could hold a better node. The
+least bound also says at any time how far the best node found can be from the optimum.
+
+Where that takes long, descents look for good nodes in other threads. From 10 million nodes on, intervals get better
+bounds: by probing, or for models that cannot be probed by blocks of columns.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def most_columns(task: Task) -> int:
 
 
 def block_of(task: Task, measure: CellMeasure, budget: int, columns: Sequence[int]) -> Iterator[Block | None]:
-    """Count the nodes of a block one by one; give None after each, and the block when all are counted."""
+    """Count the nodes of a block one by one; yield None after each, and the block when all are counted."""
     part = only_columns(task, columns)
     whole = measure.prepare(task.frequencies).whole
     block = _empty_block(part, measure, whole, columns)
@@ -108,7 +108,7 @@ def block_of(task: Task, measure: CellMeasure, budget: int, columns: Sequence[in
 def make_blocks(
     task: Task, measure: CellMeasure, budget: int, parts: Sequence[Sequence[int]]
 ) -> Iterator[list[Block] | None]:
-    """Make the block of each part, then join every two of them; give all blocks whenever one is made, else None.
+    """Make the block of each part, then join every two of them; yield all blocks whenever one is made, else None.
 
     Blocks are joined where somebody may know only so many columns. A node of the columns of both passes only if it does
     by each set of so many of them. So few pass, and they lose more than both blocks by themselves at the least.
@@ -125,7 +125,7 @@ def make_blocks(
 
 
 def _join(task: Task, measure: CellMeasure, budget: int, blocks: tuple[Block, Block]) -> Iterator[Block | None]:
-    """Count what all sets of known columns of two blocks need; give None after each node, and the joined block."""
+    """Count what all sets of known columns of two blocks need; yield None after each node, and the joined block."""
     columns, known = (*blocks[0].columns, *blocks[1].columns), most_columns(task)
     nodes = blocks[0].losses.size * blocks[1].losses.size
     if len(columns) <= known or math.comb(len(columns), known) > MOST_SETS or nodes > MOST_JOINED_NODES:

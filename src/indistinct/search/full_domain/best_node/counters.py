@@ -250,7 +250,7 @@ class TupleCounter:
     def tally_by_k(self, node: Node, source: Any, ks: IntArray, into: Sequence[Any]) -> tuple[int, float]:
         """Write what groups smaller than each k hold at a node: rows, groups, squares, what their cells keep.
 
-        Give the number of all groups and the sum of their squared sizes.
+        Return the number of all groups and the sum of their squared sizes.
         """
         chunks, places = self._locate_tuples(node, source)
         *totals_of, kept = into
@@ -264,7 +264,7 @@ class TupleCounter:
     def _locate_tuples(self, node: Node, source: Any, wants_tuples: bool = True) -> tuple[IntArray, int]:
         """Count the rows at each place of a node, and find the place of each tuple if that is wanted.
 
-        Give the chunks' tables and the number of places.
+        Return the chunks' tables and the number of places.
         """
         parts = []
         strides = [1] * (max(self._out_words) + 1)

@@ -1,8 +1,8 @@
 """Descent: finds good nodes from the first moment of a search on, and proves nothing.
 
-It goes down from the top, always to the best node one step below; where no step is better it lowers one column and
-raises others for it; where that is no better either it raises a few columns at random and goes down again. Whatever it
-counts is told to the incumbent, so that the search beside it gives the better of both.
+It is a local search with random restarts. From the top it goes down, always to the best node one step below. Where no
+step is better it lowers one column and raises others instead. Where that is no better either it raises a few columns at
+random (a kick) and goes down again. It reports each counted node to the incumbent, which the search beside it shares.
 """
 
 from __future__ import annotations

@@ -37,9 +37,9 @@ MOST_CELLS = 200_000_000
 SHORT_LIST, SPARSE = 256, 16
 """Lists this short are not worth shortening, nor are those with so many label combinations for each tuple."""
 MOST_KNOWN = 8_000_000
-"""Columns and levels of queued intervals together of which is kept what is known: 17 bytes each."""
+"""Columns times levels of all queued intervals whose bounds are kept: 17 bytes each."""
 SLIGHT = 1e-3
-"""What counts in place of nothing, so that intervals are split in which nothing is lost."""
+"""The least loss that a split counts, so that intervals without loss are split too."""
 
 
 def serves(task: Task, measure: object) -> bool:
@@ -116,7 +116,7 @@ class Probing:
         """The bounds of the intervals that were taken last."""
 
     def run(self, may_go_on: Callable[[], bool]) -> float:
-        """Probe intervals until the best node is known, or while this may go on; give the bound that is left."""
+        """Probe intervals until the best node is known, or while this may go on; return the bound that is left."""
         known = _nothing_suppressed(self.labels, self.frequencies)
         self._push(ProbedInterval(self.frequencies.start, self.frequencies.heights, 0, known, None), 0.0)
         with ThreadPoolExecutor(len(self.works)) as pool:

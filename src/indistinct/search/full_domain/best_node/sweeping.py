@@ -31,8 +31,9 @@ groups are compared with the table, and counted anew as it loses rows."""
 
 
 def pays(nodes: int, halves: int, ruled_out: int, gain: float) -> bool:
-    """Return whether to sweep an interval of so many nodes is quicker than to halve it, by how many halves were ruled
-    out.
+    """Return whether it is quicker to sweep an interval of so many nodes than to halve it.
+
+    That depends on how many of the halves so far were ruled out.
 
     Where a share p of the lower halves is ruled out, about n to the power of log2(2 - p) of n nodes are counted.
 

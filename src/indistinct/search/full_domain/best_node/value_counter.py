@@ -211,7 +211,7 @@ class ValueCounter(TupleCounter):
         return value_counts.merge_values(values, self._work[1], self._work[2], places, least, self._scratch)
 
     def find_unsafe(self, groups: Sequence[Any], most: int, is_gone: Any) -> int:
-        """Mark the groups that must be suppressed, and give their rows, or more than ``most``."""
+        """Mark the groups that must be suppressed, and return their rows, or more than ``most``."""
         rows = 0
         for aspect, own in zip(self.aspects, groups, strict=True):
             if aspect.asks_groups:

@@ -1,8 +1,8 @@
 """divide_tuples(): groups of equal rows, divided by chance into parts that are groups of their own.
 
 Every division of such a group into parts that satisfy all models may come up. That is half of the law of raised labels,
-which docs/attacks.md proves: labels that one tuple was raised to in one group, and in another not, need two parts of
-it.
+which docs/attacks.md proves: if the same tuple is raised in one group and not in another, its rows must have been
+split.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _suppressed_entries(recoding: LocalRecoding) -> BoolArray:
 
 
 def _drawn_parts(rows: IntArray, k: int, draws: Draws) -> tuple[IntArray, IntArray]:
-    """Divide so many rows each into parts of k to 2k - 1, by lot; give their sizes, and what each is a part of.
+    """Divide so many rows each into parts of k to 2k - 1, by lot; return their sizes, and what each is a part of.
 
     Every way to do so may come up; the last part may have up to 3k - 2.
     """
@@ -130,7 +130,7 @@ class _Line:
 
 
 def _join_failing(begins: BoolArray, is_first: BoolArray, is_safe: BoolArray) -> BoolArray:
-    """Join each part that fails with the next of its group, the last with the one before it; tell where parts begin.
+    """Join each part that fails with the next of its group, the last with the one before it; return where parts begin.
 
     >>> first = np.array([True, False, False, True])
     >>> _join_failing(np.ones(4, np.bool_), first, np.array([False, True, True, True]))

@@ -274,7 +274,7 @@ def made_safe(task: Task, space: Space, block_of: IntArray, pieces: Pieces, grou
 def _pair_failing_groups(
     space: Space, block_of: IntArray, tuples: IntArray, group_of: IntArray, is_safe: BoolArray
 ) -> tuple[IntArray, int]:
-    """Join each failing group with the next one in the order of their lowest ranks; give the groups and their number.
+    """Join each failing group with the next one in the order of their lowest ranks; return the groups and their number.
 
     The last one of a block joins the one before it.
     """
@@ -295,7 +295,7 @@ def _pair_failing_groups(
 
 
 def _joined_one_by_one(task: Task, space: Space, block_of: IntArray, pieces: Pieces, is_safe: BoolArray) -> IntArray:
-    """Join failing groups, the smallest first, each with a cheap one that makes it safe, and give the groups."""
+    """Join failing groups, the smallest first, each with a cheap one that makes it safe, and return the groups."""
     tuples, rows, group_of = pieces.tuples, pieces.rows, pieces.groups
     groups = len(is_safe)
     block = np.zeros(groups, np.int64)

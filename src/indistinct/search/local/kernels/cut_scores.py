@@ -114,7 +114,7 @@ def _score_cuts(
 
 @kernel
 def _tally(ranks: Array, rows: IntArray, room: IntArray) -> int:
-    """Put the ranks that occur, in order, and the rows of each into the room; give their number."""
+    """Put the ranks that occur, in order, and the rows of each into the room; return their number."""
     number = 0
     for piece in range(len(ranks)):
         rank = ranks[piece]
@@ -141,7 +141,7 @@ def _tally(ranks: Array, rows: IntArray, room: IntArray) -> int:
 def _list_in_column(
     number: int, axes: Axes, column: int, rules: CutRules, room: IntArray, scores: FloatArray, spans: IntArray
 ) -> float:
-    """List the cuts of a group in one column, of which the room holds the values, by its width, and give that."""
+    """List the cuts of a group in one column, of which the room holds the values, by its width, and return that."""
     values, rows = room[VALUES, :number], room[ROWS, :number]
     total, is_label = _sum(rows), axes.kinds[column] == LABEL
     width = width_of_values(values, axes, column)
@@ -186,7 +186,7 @@ def _gain_for_a_bit(gain: float, bits: float, score: float) -> float:
 
 @kernel
 def _find_children(number: int, axes: Axes, column: int, level: int, room: IntArray) -> int:
-    """Put the rows of each label of a level, of those in the group, into the room; give their number."""
+    """Put the rows of each label of a level, of those in the group, into the room; return their number."""
     labels = axes.labels[axes.offsets[column] + level * axes.sizes[column] :]
     found, rows = 0, 0
     for place in range(number):

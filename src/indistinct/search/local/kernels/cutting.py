@@ -73,7 +73,7 @@ def cut(ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, cuts: Cuts) 
 def _cut_chosen(
     ranks: Array, rows: IntArray, starts: IntArray, axes: Axes, cuts: Cuts, made: CutPieces, room: IntArray
 ) -> int:
-    """Write what ``cut`` gives, and give the number of new pieces."""
+    """Write what ``cut`` gives, and return the number of new pieces."""
     chosen, places, spans = cuts
     source, taken, parts, first = made
     end = 0
@@ -161,7 +161,7 @@ def _assign_children(
 
 @kernel
 def _divide(ranks: Array, span: IntArray, source: IntArray, taken: IntArray, parts: IntArray) -> int:
-    """Cut a group in two, the rows of one rank divided, and give the number of pieces that this adds: 0 or 1."""
+    """Cut a group in two, the rows of one rank divided, and return the number of pieces that this adds: 0 or 1."""
     divided, wanted = span
     for piece in range(len(ranks)):
         parts[piece] = 0 if ranks[piece] < divided else 1

@@ -177,7 +177,7 @@ def list_runs(start: int, end: int, bench: Bench, values: Any) -> int:
 
 @kernel
 def choose(pool: int, start: int, end: int, bench: Bench, people: RowsToPlace) -> tuple[int, int]:
-    """Choose the values of a group; give how often each has a place, and how many they are: the first runs.
+    """Choose the values of a group; return how often each has a place, and how many they are: the first runs.
 
     Of pool 0, rows of values that many rows left have are worth more. Rare values are taken to make a group complete,
     and beyond that not where so many of the frequent ones would be left that they could not share groups.

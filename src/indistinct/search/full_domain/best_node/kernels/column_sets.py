@@ -52,7 +52,7 @@ def _place_taken(sets: Any, pools: Any, number: int, taken: Any, near: Any, posi
 
 @kernel
 def _subtract(sets: Any, pools: Any, number: int, taken: Any, near: Any, span: Any, sizes: Any) -> bool:
-    """Take tuples out of the counts of a set; tell whether a place is left with too few rows."""
+    """Take tuples out of the counts of a set; return whether a place is left with too few rows."""
     counts, k = pools[0], sets[2][number, K]
     begin, end = span
     may_be_short = False

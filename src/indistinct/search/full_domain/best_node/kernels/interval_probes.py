@@ -17,7 +17,7 @@ DENSE = 4
 """Places are addressed directly up to so many for each tuple, and a few thousand more."""
 FEW_PLACES = 4096
 FINE = 8
-"""Small groups are left out as soon as groups have fewer tuples than this on average."""
+"""Small groups are dropped as soon as groups have fewer tuples than this on average."""
 OPEN, WORSE = 0, 1
 """Whether a node of the interval may still keep enough."""
 
@@ -106,7 +106,7 @@ def _hashed_places(tuples: int) -> int:
 
 @kernel
 def _divide(codes: Any, labels: Any, number: int, tuples: int, groups: int, work: ProbeScratch) -> int:
-    """Divide groups by the label of one column; give the number of groups then.
+    """Divide groups by the label of one column; return the number of groups then.
 
     IN   codes   (tuples,) int32; ``labels`` (codes,) int32; ``number`` of labels
     OUT  work    groups
@@ -136,7 +136,7 @@ def _divide(codes: Any, labels: Any, number: int, tuples: int, groups: int, work
 
 @kernel
 def _drop_small(tuples: int, groups: int, k: int, work: ProbeScratch) -> tuple[int, int, int]:
-    """Leave out the tuples of groups with fewer than k rows; give tuples, groups and the rows left out."""
+    """Leave out the tuples of groups with fewer than k rows; return tuples, groups and the rows left out."""
     work.sizes[:groups] = 0
     for row in range(tuples):
         work.sizes[work.groups[row]] += work.counts[row]
@@ -163,7 +163,7 @@ def _drop_small(tuples: int, groups: int, k: int, work: ProbeScratch) -> tuple[i
 def _group_at(
     node: IntArray, tuples: CodedTuples, labels: LevelLabels, k: int, work: ProbeScratch
 ) -> tuple[int, int, int]:
-    """Group tuples at a node and leave small groups out; give tuples, groups and the rows left out."""
+    """Group tuples at a node and leave small groups out; return tuples, groups and the rows left out."""
     number, groups, gone = tuples.counts.shape[0], 1, 0
     for row in range(number):
         work.groups[row] = 0

@@ -300,7 +300,7 @@ def put_together(
 
 @kernel
 def grow(left: int, most: float, by_kind: RowsByKind, prices: Prices, rules: GroupRules, room: Room) -> int:
-    """Let a new group start with the last row of the pool and take others until the rules hold; tell how many it took.
+    """Grow a new group from the last row of the pool until the rules hold; return how many rows it took.
 
     They come to stand at the end of the pool. It ends early if a row costs more than ``most``.
     """
