@@ -27,7 +27,13 @@ columns.ill = { role = "sensitive" }
 model = "k-anonymity"
 k = 3
 """
-PEOPLE = [(1941, "eye", "flu"), (1945, "eye", "cold"), (1949, "eye", "flu"), (1958, "eye", "cold"), (1970, "ear", "flu")]
+PEOPLE = [
+    (1941, "eye", "flu"),
+    (1945, "eye", "cold"),
+    (1949, "eye", "flu"),
+    (1958, "eye", "cold"),
+    (1970, "ear", "flu"),
+]
 """By intervals of 20 years four people share a profile, and the last has nobody: one row of each table is left out."""
 TABLES = ("patients=patients.csv", "visits=visits.csv")
 

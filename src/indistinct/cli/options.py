@@ -123,6 +123,16 @@ class ReadingAnywhere(Reading):
 
 
 @dataclass(frozen=True, slots=True)
+class WritingOptions:
+    """How a release is written to its folder."""
+
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the release that the folder holds.")] = False
+    allow_unsafe: Annotated[
+        bool, typer.Option("--allow-unsafe", help="Write a release that fails its recount; its manifest says so.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
 class PeopleOptions:
     """Whom a release is about, as the ledger takes it."""
 
@@ -169,6 +179,35 @@ class TermsOptions(PeopleOptions):
         names = self.colluding or ["all"]
         colluding = names[0] if names in (["all"], ["none"]) else names
         return PeopleOptions.arguments(self) | {"colluding": colluding, "again": self.again}
+
+
+@dataclass(frozen=True, slots=True)
+class EnteringOptions(TermsOptions):
+    """The ledger that a release is entered in, and what it remembers of it."""
+
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            "--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER", help=f"Check and enter it. {LEDGER_HELP}"
+        ),
+    ] = None
+    recipient: Recipient = None
+    purpose: Purpose = ""
+    review: Review = None
+
+    def mistakes(self) -> list[str]:
+        """Return what is wrong by itself: options without their ledger, or a ledger without a recipient."""
+        if self.ledger is not None:
+            is_named = self.recipient is not None
+            return [] if is_named else ["--recipient: say who gets the release, or 'public'; the ledger remembers it"]
+        names = ("recipient", "again", "key", "colluding", "review")
+        said = [f"--{name}" for name in names if getattr(self, name)]
+        return [f"{' and '.join(said)}: only with a ledger; add --ledger"] if said else []
+
+    def arguments(self) -> dict[str, Any]:
+        """Return all of it but the ledger itself, as the ledger takes it."""
+        said = {"recipient": self.recipient, "purpose": self.purpose, "review": self.review}
+        return TermsOptions.arguments(self) | said
 
 
 def without_none(**options: object) -> dict[str, Any]:

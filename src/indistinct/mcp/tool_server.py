@@ -89,7 +89,7 @@ class Tools:
 
         def ask() -> dict[str, Any]:
             asked = None if policy is None else self.root.policy(policy)
-            if (asked is None) == (columns is None) :
+            if (asked is None) == (columns is None):
                 raise ShownError("name a policy of one table, or the columns that others may know")
             known = columns if asked is None else answers.column_names(asked)
             return answers.answer_risk(risk(self.root.existing(table), columns, policy=asked), known or ())

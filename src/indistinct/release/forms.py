@@ -26,7 +26,8 @@ class Form(ABC):
     nouns: ClassVar[str] = "groups"
     """What those are called who look alike."""
     unit: ClassVar[str] = "row"
-    """What they are counted in."""
+    units: ClassVar[Literal["rows", "people"]] = "rows"
+    """What they are counted in, one and several."""
     rows: ClassVar[str] = "rows"
     """What the rows of all tables are called."""
     tables: ClassVar[str] = "the table"
@@ -108,7 +109,7 @@ class _LinkedTables(Form):
 
     title = "linked tables"
     noun, nouns = "profile", "profiles"
-    unit = "person"
+    unit, units = "person", "people"
     tables = "the tables"
     is_joined = True
     blanks = False

@@ -178,7 +178,7 @@ def _summary(subject: Subject) -> dict[str, Any]:
         "k": subject.k,
         "noun": subject.verdict.noun,
         "nouns": subject.form.nouns,
-        "units": subject.units,
+        "units": subject.form.units,
         "algorithm": said.algorithm,
         **{name: getattr(said, name) for name in ("eligible", "released", "suppressed", "groups", "smallest_group")},
         "people": None if said.people is None else said.people.to_dict(),

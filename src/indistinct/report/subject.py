@@ -94,11 +94,6 @@ class Subject:
         return self.said.node if self.form.generalizes else None
 
     @property
-    def units(self) -> Literal["rows", "people"]:
-        """What the sizes of its groups count: people who share a profile, where several tables belong together."""
-        return "people" if self.form.is_joined else "rows"
-
-    @property
     def released_units(self) -> int:
         """The rows of the release, or its people where those are counted."""
         people = self.said.people

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,26 +11,23 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import (
-    LEDGER_HELP,
     AsJson,
+    EnteringOptions,
     MaxTuples,
     PolicyPath,
-    Purpose,
     RandomRaise,
     ReadingAnywhere,
-    Recipient,
-    Review,
-    TermsOptions,
     TimeLimit,
+    WritingOptions,
+    without_none,
 )
 from indistinct.cli.paths import Tables, tables_given
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted, list_names
 
-PLURALS = {"row": "rows", "person": "people"}
-
 if TYPE_CHECKING:
     from indistinct.policy import Policy
+    from indistinct.progress import Watch
     from indistinct.release import Release
     from indistinct.release.manifest import Facts
     from indistinct.search import Algorithm
@@ -38,6 +35,40 @@ if TYPE_CHECKING:
 MANY_QUASI, MUCH, NEARLY_LOST, MOST_NAMED = 8, 0.4, 0.8, 5
 """From so many quasi columns on, generalized by so large a share of their levels on average, it is said which of them
 have climbed nearly all of theirs; no more than some are named."""
+OPTIONS_OF_SOME = (
+    ("measure", "optimizes no measure of your choice", "lattice"),
+    ("random_raise", "raises no labels by chance", "regroup"),
+)
+"""An option, what an algorithm without it does not do, and an algorithm that has it."""
+SEED_WARNING = "warning: the seed belongs to the secret: who knows it and guesses the table can undo the shuffling"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseOptions(WritingOptions):
+    """How a release is written, and what is put beside its tables."""
+
+    with_verifier: Annotated[
+        bool,
+        typer.Option("--with-verifier", help="Add verify.py: a recipient recounts the release with Python alone."),
+    ] = False
+    sign: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="KEY",
+            help="Sign it with this private key, made by 'keys new'; recipients verify --key.",
+            show_default=False,
+        ),
+    ] = None
+    with_metadata: Annotated[
+        bool,
+        typer.Option("--with-metadata", help="Add croissant.json and ro-crate-metadata.json, for catalogues of data."),
+    ] = False
+
+    def key(self) -> Any:
+        """Return the key to sign with, which is read before a long search."""
+        from indistinct.release.signature import private_key
+
+        return None if self.sign is None else private_key(self.sign)
 
 
 def anonymize(
@@ -53,37 +84,9 @@ def anonymize(
         typer.Option(help="What lattice and regroup optimize, such as precision, loss or discernibility."),
     ] = None,
     random_raise: RandomRaise = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the release that the folder holds.")] = False,
-    allow_unsafe: Annotated[
-        bool, typer.Option("--allow-unsafe", help="Write a release that fails its recount; its manifest says so.")
-    ] = False,
-    with_verifier: Annotated[
-        bool,
-        typer.Option("--with-verifier", help="Add verify.py: a recipient recounts the release with Python alone."),
-    ] = False,
-    sign: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="KEY",
-            help="Sign it with this private key, made by 'keys new'; recipients verify --key.",
-            show_default=False,
-        ),
-    ] = None,
-    with_metadata: Annotated[
-        bool,
-        typer.Option("--with-metadata", help="Add croissant.json and ro-crate-metadata.json, for catalogues of data."),
-    ] = False,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            "--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER", help=f"Check and enter it. {LEDGER_HELP}"
-        ),
-    ] = None,
-    recipient: Recipient = None,
-    purpose: Purpose = "",
-    review: Review = None,
     *,
-    terms: TermsOptions,
+    writing: ReleaseOptions,
+    entering: EnteringOptions,
     reading: ReadingAnywhere,
     max_tuples: MaxTuples = None,
     time_limit: TimeLimit = None,
@@ -103,73 +106,43 @@ def anonymize(
     before; exit code 5 says that it would undo an earlier release.
     """
     from indistinct import pipeline
-    from indistinct.engine import open_table
+    from indistinct.errors import PolicyError
+    from indistinct.pipeline.stages import open_tables
     from indistinct.policy.files.policy_file import read_policy
-    from indistinct.release.catalogue_records import write_metadata
     from indistinct.release.folder import refuse_occupied
 
-    refuse_occupied(output, replace)
+    refuse_occupied(output, writing.replace)
     policy = read_policy(policy_path)
     given = tables_given(policy, tables)
-    key = None if sign is None else _signing_key(sign, allow_unsafe)
-    chosen = _algorithm_asked_for(policy, algorithm, {"measure": measure, "random_raise": random_raise})
-    if seed is not None:
-        _warn_of_seed(ledger)
+    mistakes = [*entering.mistakes(), *_mistakes_together(writing, entering, seed)]
     if policy.tables:
-        _refuse_for_several({"--ledger": ledger, "--max-tuples": max_tuples, "--engine": reading.engine})
-    with ExitStack() as stack:
-        watch = stack.enter_context(show.progress(time_limit))
-        rows: Any = given
-        if not policy.tables:
-            rows = stack.enter_context(open_table(given, max_tuples=max_tuples, **reading.arguments()))
-        if ledger is None or policy.tables:
-            _refuse_ledger_options(
-                {
-                    "--recipient": recipient,
-                    "--again": terms.again,
-                    "--key": terms.key,
-                    "--colluding": terms.colluding,
-                    "--review": review,
-                }
-            )
-            how = reading.arguments() if policy.tables else {}
+        mistakes += _mistakes_for_several(entering, reading, max_tuples)
+    if mistakes:
+        raise PolicyError(mistakes)
+    chosen = _algorithm_asked_for(policy, algorithm, {"measure": measure, "random_raise": random_raise})
+    key = writing.key()
+    if seed is not None:
+        show.say(SEED_WARNING, "yellow")
+    limits = without_none(max_tuples=max_tuples)
+    with show.progress(time_limit) as watch, open_tables(given, policy, **reading.arguments(), **limits) as opened:
+        rows = opened if policy.tables else opened["table"]
+        if entering.ledger is not None:
+            release = _enter(rows, policy, chosen, output, key, watch, writing, entering, reading)
+        else:
             with pipeline.anonymize(
-                rows, policy, algorithm=chosen, allow_unsafe=allow_unsafe, seed=seed, watch=watch, **how
+                rows, policy, algorithm=chosen, allow_unsafe=writing.allow_unsafe, seed=seed, watch=watch
             ) as release:
                 watch.report("write")
                 release.write(
                     output,
-                    replace=replace,
-                    allow_unsafe=allow_unsafe,
-                    verifier=with_verifier,
-                    metadata=with_metadata,
+                    replace=writing.replace,
+                    allow_unsafe=writing.allow_unsafe,
+                    verifier=writing.with_verifier,
+                    metadata=writing.with_metadata,
                     sign=key,
                 )
-        else:
-            from indistinct.ledger import Ledger
-
-            _refuse_with_ledger(with_verifier)
-            with (
-                Ledger(ledger) as entering,
-                entering.anonymize(
-                    rows,
-                    policy,
-                    recipient=_recipient_named(recipient, allow_unsafe),
-                    purpose=purpose,
-                    review=review,
-                    algorithm=chosen,
-                    folder=output,
-                    replace=replace,
-                    sign=key,
-                    watch=watch,
-                    **terms.arguments(),
-                    **reading.engine_arguments(),
-                ) as release,
-            ):
-                watch.report("write")
-            if with_metadata:  # which the ledger need not keep: it follows from the manifest
-                write_metadata(output)
-    for note in rows.notes if not policy.tables else ():
+        notes = [note for one in opened.values() for note in one.notes]
+    for note in notes:
         show.say(f"note: {note}", show.QUIET)
     if as_json:
         show.document(release_facts(release, output))
@@ -183,62 +156,56 @@ def anonymize(
     show.next_steps(["verify", policy_path, output, *originals, *where])
 
 
-def _signing_key(path: Path, allow_unsafe: bool) -> Any:
-    """Return the key to sign with, before a long search; raise if what is signed might be unsafe."""
-    from indistinct.errors import PolicyError
-    from indistinct.release.signature import private_key
+def _enter(
+    rows: Any,
+    policy: Policy,
+    chosen: Algorithm | str | None,
+    output: Path,
+    key: Any,
+    watch: Watch,
+    writing: ReleaseOptions,
+    entering: EnteringOptions,
+    reading: ReadingAnywhere,
+) -> Release:
+    """Make a release that is checked against a ledger, write it and enter it there."""
+    from indistinct.ledger import Ledger
+    from indistinct.release.catalogue_records import write_metadata
 
-    if allow_unsafe:
-        raise PolicyError("--allow-unsafe: only a release that verifies is signed; leave out --sign or --allow-unsafe")
-    return private_key(path)
-
-
-def _refuse_with_ledger(with_verifier: bool) -> None:
-    """Raise if a release that a ledger keeps is to carry a program: the ledger keeps tables and manifests alone."""
-    from indistinct.errors import PolicyError
-
-    if with_verifier:
-        raise PolicyError("--with-verifier: a ledger keeps no programs; copy verify.py from a release without a ledger")
-
-
-def _warn_of_seed(ledger: str | None) -> None:
-    """Say what a seed is worth to others; raise if a ledger, which keeps what was released, is to enter the release."""
-    from indistinct.errors import PolicyError
-
-    if ledger is not None:
-        raise PolicyError(
-            "--seed: a ledger keeps each release, so none has to be made again; leave out --seed or --ledger"
-        )
-    show.say(
-        "warning: the seed belongs to the secret: who knows it and guesses the table can undo the shuffling", "yellow"
-    )
+    assert entering.ledger is not None  # asked before
+    made = {"algorithm": chosen, "folder": output, "replace": writing.replace, "sign": key, "watch": watch}
+    told = entering.arguments() | reading.engine_arguments()
+    with Ledger(entering.ledger) as ledger, ledger.anonymize(rows, policy, **made, **told) as release:
+        watch.report("write")
+    if writing.with_metadata:  # which the ledger need not keep: it follows from the manifest
+        write_metadata(output)
+    return release
 
 
-def _refuse_for_several(given: Mapping[str, object]) -> None:
-    """Raise if something was said that several tables which belong together cannot heed."""
-    from indistinct.errors import PolicyError
+def _mistakes_together(writing: ReleaseOptions, entering: EnteringOptions, seed: str | None) -> list[str]:
+    """Return which options exclude each other."""
+    has_ledger = entering.ledger is not None
+    excluded = {
+        "--allow-unsafe: only a release that verifies is signed; leave out --sign or --allow-unsafe": (
+            writing.allow_unsafe and writing.sign is not None
+        ),
+        "--allow-unsafe: a ledger takes verified releases only; leave one of the two out": (
+            writing.allow_unsafe and has_ledger
+        ),
+        "--with-verifier: a ledger keeps no programs; copy verify.py from a release without a ledger": (
+            writing.with_verifier and has_ledger
+        ),
+        "--seed: a ledger keeps each release, so none has to be made again; leave out --seed or --ledger": (
+            seed is not None and has_ledger
+        ),
+    }
+    return [mistake for mistake, is_so in excluded.items() if is_so]
 
-    if said := [name for name, value in given.items() if value not in (None, "duckdb")]:
-        raise PolicyError(f"{' and '.join(said)}: not offered for several tables that belong together; leave it out")
 
-
-def _refuse_ledger_options(given: Mapping[str, object]) -> None:
-    """Raise if something was said that only a ledger can heed."""
-    from indistinct.errors import PolicyError
-
-    if said := [name for name, value in given.items() if value]:
-        raise PolicyError(f"{' and '.join(said)}: only with a ledger; add --ledger")
-
-
-def _recipient_named(recipient: str | None, allow_unsafe: bool) -> str:
-    """Return the recipient of a release that is entered in a ledger."""
-    from indistinct.errors import PolicyError
-
-    if allow_unsafe:
-        raise PolicyError("--allow-unsafe: a ledger takes verified releases only; leave one of the two out")
-    if recipient is None:
-        raise PolicyError("--recipient: say who gets the release, or 'public'; the ledger remembers it")
-    return recipient
+def _mistakes_for_several(entering: EnteringOptions, reading: ReadingAnywhere, max_tuples: int | None) -> list[str]:
+    """Return which options several tables that belong together cannot heed."""
+    given = {"--ledger": entering.ledger, "--max-tuples": max_tuples, "--engine": reading.engine}
+    said = [name for name, value in given.items() if value not in (None, "duckdb")]
+    return [f"{' and '.join(said)}: not offered for several tables that belong together; leave it out"] if said else []
 
 
 def _algorithm_asked_for(
@@ -255,10 +222,9 @@ def _algorithm_asked_for(
     name = algorithm or policy.algorithm
     declared = declared_class(name)
     known = tuple(asked) if declared is None else options_of(declared)
-    if "measure" in asked and "measure" not in known:
-        raise PolicyError(f"--measure: {name} optimizes no measure of your choice; add --algorithm lattice")
-    if "random_raise" in asked and "random_raise" not in known:
-        raise PolicyError(f"--random-raise: {name} raises no labels by chance; add --algorithm regroup")
+    for option, does, instead in OPTIONS_OF_SOME:
+        if option in asked and option not in known:
+            raise PolicyError(f"--{option.replace('_', '-')}: {name} {does}; add --algorithm {instead}")
     own = policy.options if name == policy.algorithm else {}
     return algorithm_named(name, **{**own, **asked})
 
@@ -328,52 +294,24 @@ def _much_lost(facts: Facts) -> str:
 def summarize(release: Release, written: Path) -> None:
     """Show what was released, what it cost and what the recount found."""
     assert release.verdict is not None  # a release is verified before it is written
-    facts = release.facts
-    noun, unit = release.form.nouns, release.form.unit
+    facts, form = release.facts, release.form
     console = show.out()
     console.print(show.levels(facts))
     console.print(show.measures(facts.measures))
     console.print(show.verdict(release.verdict))
-    console.print(
-        show.facts(
-            [
-                ("algorithm", release.algorithm),
-                *row_lines(facts),
-                *table_lines(facts),
-                (noun, f"{facts.groups:,}, the smallest of {counted(facts.smallest_group, unit, PLURALS[unit])}"),
-                *([("known columns", release.verdict.known_in_words)] if release.verdict.known else []),
-                *people_lines(facts),
-                ("written to", written),
-            ]
-        )
-    )
-    if facts.start_node is not None:
-        raised = ", ".join(f"{name} at level {level}" for name, level in facts.start_node.items() if level)
-        show.say(
-            f"there were too many tuples to count them all: the search began with {raised}, and proves nothing of "
-            "nodes below that",
-            "yellow",
-        )
-    if facts.drawn is not None and not facts.released:
-        show.say(
-            "of the rows that were drawn no group is large enough, so the release is empty; it is a release all the "
-            "same, and has spent its epsilon and delta: another draw spends its own beside them "
-            "(docs/differential-privacy.md)",
-            "yellow",
-        )
-    if facts.is_proven is False:
-        lower = "" if facts.gap is None else f": a release may have a loss lower by up to {figure(facts.gap)}"
-        show.say(f"not proven to be the best{lower}", "yellow")
-    for measure, bound in (facts.bound or {}).items() if facts.is_proven is None else ():
-        show.say(
-            f"{measure}: no release in such groups and labels gets below {figure(bound)}, so this one could be lower "
-            f"by at most {figure(facts.gap or 0.0)}",
-            show.QUIET,
-        )
-    if lost := _much_lost(facts):
-        show.say(lost, "yellow")
-    if release.recoding.is_cut_short:
-        show.say("cut short by the time limit: with more time the algorithm gives another release", "yellow")
+    smallest = counted(facts.smallest_group, form.unit, form.units)
+    lines = [
+        ("algorithm", release.algorithm),
+        *row_lines(facts),
+        *table_lines(facts),
+        (form.nouns, f"{facts.groups:,}, the smallest of {smallest}"),
+        *([("known columns", release.verdict.known_in_words)] if release.verdict.known else []),
+        *people_lines(facts),
+        ("written to", written),
+    ]
+    console.print(show.facts(lines))
+    for words, style in _remarks(release):
+        show.say(words, style)
     if not release.verdict.passed:
         show.say(f"UNSAFE, and written to {written} because you allowed it; the manifest says so", show.BAD)
         return
@@ -384,3 +322,35 @@ def summarize(release: Release, written: Path) -> None:
         show.say(f"entered in the ledger as entry {release.entry}: it undoes no earlier release", show.GOOD)
     if facts.not_protected is not None:
         show.say(f"not protected: {facts.not_protected}", "yellow")
+
+
+def _remarks(release: Release) -> Iterator[tuple[str, str]]:
+    """Return what is to be known of the search and of what is left, each with the style that it is printed in."""
+    facts = release.facts
+    if facts.start_node is not None:
+        raised = ", ".join(f"{name} at level {level}" for name, level in facts.start_node.items() if level)
+        yield (
+            f"there were too many tuples to count them all: the search began with {raised}, and proves nothing of "
+            "nodes below that",
+            "yellow",
+        )
+    if facts.drawn is not None and not facts.released:
+        yield (
+            "of the rows that were drawn no group is large enough, so the release is empty; it is a release all the "
+            "same, and has spent its epsilon and delta: another draw spends its own beside them "
+            "(docs/differential-privacy.md)",
+            "yellow",
+        )
+    if facts.is_proven is False:
+        lower = "" if facts.gap is None else f": a release may have a loss lower by up to {figure(facts.gap)}"
+        yield f"not proven to be the best{lower}", "yellow"
+    for measure, bound in (facts.bound or {}).items() if facts.is_proven is None else ():
+        yield (
+            f"{measure}: no release in such groups and labels gets below {figure(bound)}, so this one could be lower "
+            f"by at most {figure(facts.gap or 0.0)}",
+            show.QUIET,
+        )
+    if lost := _much_lost(facts):
+        yield lost, "yellow"
+    if release.recoding.is_cut_short:
+        yield "cut short by the time limit: with more time the algorithm gives another release", "yellow"

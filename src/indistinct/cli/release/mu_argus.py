@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, PolicyPath, Reading, Table
+from indistinct.cli.options import AsJson, PolicyPath, Reading, Table, WritingOptions
 from indistinct.errors import InterruptedSearchError, PolicyError, VerificationError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -29,11 +29,8 @@ def mu_argus(
     policy_path: PolicyPath,
     table: Table,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the release.")],
-    allow_unsafe: Annotated[
-        bool, typer.Option("--allow-unsafe", help="Write a release that fails its recount; its manifest says so.")
-    ] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the release that the folder holds.")] = False,
     *,
+    writing: WritingOptions,
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
@@ -47,18 +44,18 @@ def mu_argus(
     from indistinct.policy.files.policy_file import read_policy
     from indistinct.release.folder import refuse_occupied
 
-    refuse_occupied(output, replace)
+    refuse_occupied(output, writing.replace)
     policy = read_policy(policy_path)
     with show.progress() as watch:
         session = MuArgusSession.open(table, policy, watch=watch, **reading.arguments())
     with session:
         _discuss(session, show.words() if as_json else show.out())
         try:
-            with show.progress() as watch, session.release(allow_unsafe=allow_unsafe, watch=watch) as release:
+            with show.progress() as watch, session.release(allow_unsafe=writing.allow_unsafe, watch=watch) as release:
                 watch.report("write")
-                written = release.write(output, replace=replace, allow_unsafe=allow_unsafe)
+                written = release.write(output, replace=writing.replace, allow_unsafe=writing.allow_unsafe)
         except VerificationError as error:
-            if allow_unsafe:
+            if writing.allow_unsafe:
                 raise
             advice = "nothing was written; generalize more columns, or add --allow-unsafe"
             raise VerificationError(f"{error}; {advice}") from None

@@ -40,7 +40,7 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
     return [
         {
             "name": name,
-            "units": subject.units,
+            "units": subject.form.units,
             "columns": list(columns),
             "before": _with(
                 figures(_sizes_before(subject, columns)),
