@@ -25,12 +25,17 @@ Tables = Annotated[
 ]
 
 
+def only_table(given: Sequence[str], what: str = "TABLE") -> str:
+    """Return the one table that was given, where no policy describes several."""
+    if len(given) != 1:
+        raise PolicyError(f"{what}: one table is asked for, but {len(given)} are given; only a policy can describe several")
+    return given[0]
+
+
 def tables_given(policy: Policy, given: Sequence[str], what: str = "TABLE") -> str | dict[str, str]:
     """Return the one table that a policy describes, or each of several by its name."""
     if not policy.tables:
-        if len(given) != 1:
-            raise PolicyError(f"{what}: the policy describes one table, but {len(given)} are given")
-        return given[0]
+        return only_table(given, what)
     found: dict[str, str] = {}
     mistakes = []
     for one in given:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from indistinct.disclosure_risk.cell_unicity import Unicity
     from indistinct.disclosure_risk.exposure import Exposure
     from indistinct.disclosure_risk.population_estimates import Estimate
-    from indistinct.engine import Rows
     from indistinct.policy import Policy
     from indistinct.profiling import Combination, SafeHarbor
     from indistinct.progress import Watch
@@ -25,10 +23,6 @@ if TYPE_CHECKING:
 THRESHOLD = 0.2
 """Records with a larger chance to be found count as at risk; 0.2 is a group of fewer than five."""
 NEARLY = 0.95
-LINKED = (
-    "people are told apart by their pseudonyms, and each row is looked at by itself; who knows several rows of "
-    "somebody finds them together"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +168,10 @@ def risk(
     names the column, or the columns, that say whose row it is, if somebody may have several; without it they are the
     policy's. People are counted then, and a table that does not have the policy's says in ``notes`` that rows were.
     ``population`` is the number of people that the table was drawn from, or a table of them, which is matched with the
-    columns as ``attacks.link`` does. ``weights`` names a column that says for how many people each row stands. Sets of
-    at most ``most`` columns are looked at, and ``nearly`` is the share alone that is nearly all. ``reading`` goes to
+    columns as ``attacks.link`` does. A policy of several tables takes each by its name, or a release of them: a group
+    is then the people who share a profile, the tree of their rows. ``weights`` names a column that says for how many
+    people each row stands. Sets of at most ``most`` columns are looked at, and ``nearly`` is the share alone that is
+    nearly all. ``reading`` goes to
     the engine: memory_limit, threads, delimiter and encoding.
 
     >>> import pyarrow as pa
@@ -184,47 +180,22 @@ def risk(
     >>> found.uniques, found.prosecutor.highest, found.prosecutor.average
     (2, 1.0, 0.75)
     """
-    policy = None if policy is None else load_policy(policy, to="risk")
-    from indistinct.disclosure_risk.exposure import Exposed, refuse_absent
-    from indistinct.engine import use_table
-    from indistinct.linkage import find_dependencies, unseen_pairs
-    from indistinct.policy.released_names import own_name
-    from indistinct.profiling import DistinctRows, minimal_combinations, profile
+    from indistinct.disclosure_risk.table_counts import Asked, count_linked, count_one
+    from indistinct.profiling import minimal_combinations
     from indistinct.progress import Watch
-    from indistinct.release.released_tables import under_own_names
 
     _check(threshold, nearly, most)
     watch = watch or Watch()
-    renamed = {} if policy is None else policy.renamed
-    quasi = None if quasi is None else [own_name(name, renamed) for name in quasi]
-    weights = None if weights is None else own_name(weights, renamed)
-    with (
-        use_table(table, **reading) as given,
-        under_own_names(given, renamed) as named,
-        _as_declared(named, policy) as rows,
-    ):
-        refuse_absent(rows, [*(quasi or ()), *([] if weights is None else [weights])])
-        whose, notes = _whose_rows(rows, policy, person)
-        looked = profile(rows, watch=watch)
-        names = tuple(quasi or (policy.quasi if policy is not None else ()))
-        names = names or tuple(one.name for one in looked.columns if one.role == "quasi" and one.name not in whose)
-        refuse_absent(rows, names)
-        _refuse_people(names, whose, weights)
-        counted_rows = DistinctRows.of(rows, names, whose)
-        shown = [one for one in (policy.with_role("other", "sensitive") if policy else ()) if one in rows.columns()]
-        notes = (*notes, *(one.sentence for one in find_dependencies(rows, shown, names)), *unseen_pairs(shown, names))
-        cells, why_not = _unicity(rows, policy, whose, watch)
-        notes = (*notes, *why_not, *counted_rows.left_out(most))
-        if weights is None:
-            found = Exposed.of(counted_rows, policy, population, reading)
-        else:
-            found = Exposed.of_weights(rows, names, weights, population)
+    policy = None if policy is None else load_policy(policy)
+    asked = Asked(policy, None if quasi is None else tuple(quasi), person, population, weights, most)
+    counting = count_linked if policy is not None and policy.form.is_joined else count_one
+    counted_rows, found, looked = counting(table, asked, watch, **reading)
     unique = minimal_combinations(counted_rows, 1.0, most, watch)
     close = minimal_combinations(counted_rows, nearly, most, watch)
     return Risk(
         rows=counted_rows.base.rows,
         groups=len(found.sizes),
-        quasi=names,
+        quasi=counted_rows.columns,
         sizes=found.by_size,
         threshold=threshold,
         prosecutor=found.prosecutor(threshold),
@@ -234,73 +205,12 @@ def risk(
         estimate=found.estimate(),
         unique=tuple(unique),
         nearly_unique=tuple(one for one in close if not one.is_unique),
-        safe_harbor=tuple(one for column in looked.columns for one in column.safe_harbor),
+        safe_harbor=looked.safe_harbor,
         uniques=found.alone,
-        unicity=cells,
+        unicity=looked.unicity,
         people=None if found.members is None else found.records,
-        notes=(*notes, *found.notes),
+        notes=(*looked.notes, *found.notes),
     )
-
-
-def _unicity(
-    rows: Rows, policy: Policy | None, whose: Sequence[str], watch: Watch
-) -> tuple[Unicity | None, tuple[str, ...]]:
-    """Return the unicity of all that is released, or of the whole table without a policy; or a note why not."""
-    from indistinct.disclosure_risk.cell_unicity import UNICITY_COLUMNS, count_unicity
-    from indistinct.policy import PSEUDONYM
-
-    left_out = {PSEUDONYM, *whose} if policy is None else {*policy.with_role("identifier"), *policy.pseudonym_columns}
-    names = [name for name in rows.columns() if name not in left_out]
-    if len(names) > UNICITY_COLUMNS:
-        said = f"how many rows any few cells single out is not counted for more than {UNICITY_COLUMNS} columns at once"
-        return None, (f"{said}; ask unicity() by some of them",)
-    try:
-        return count_unicity(rows, names, watch), ()
-    except PolicyError as error:
-        return None, (str(error),)
-
-
-@contextmanager
-def _as_declared(rows: Rows, policy: Policy | None) -> Iterator[Rows]:
-    """Return the rows as a policy declares their cells; the labels of a released table stay as they are."""
-    from indistinct.counting import as_declared
-    from indistinct.linkage import labels_among
-
-    if policy is None:
-        yield rows
-        return
-    with as_declared(rows, policy, labels_among) as read:
-        yield read
-
-
-def _whose_rows(
-    rows: Rows, policy: Policy | None, person: str | Sequence[str] | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns that say whose row it is, and what is to be noted if the policy's are not in the table."""
-    from indistinct.disclosure_risk.exposure import refuse_absent
-    from indistinct.policy import PSEUDONYM, Person
-
-    if person is not None:
-        named = Person.of(person).columns
-        refuse_absent(rows, named)
-        return named, ()
-    asked = () if policy is None else policy.person_columns
-    absent = [name for name in asked if name not in rows.columns()]
-    if not absent:
-        return asked, ()
-    if policy is not None and policy.links_rows and PSEUDONYM in rows.columns():
-        return (PSEUDONYM,), (LINKED,)
-    said = f"rows were counted, not people: the table has no {', '.join(map(repr, absent))} to say whose they are"
-    return (), (said,)
-
-
-def _refuse_people(quasi: Sequence[str], person: Sequence[str], weights: str | None) -> None:
-    """Raise if people cannot be counted as it was asked for."""
-    mistakes = [f"quasi: {name!r} says whose row it is; leave it out, or person" for name in person if name in quasi]
-    if person and weights is not None:
-        mistakes.append("weights: they are those of rows, and people are counted here; leave out weights or person")
-    if mistakes:
-        raise PolicyError(mistakes)
 
 
 def _check(threshold: float, nearly: float, most: int) -> None:

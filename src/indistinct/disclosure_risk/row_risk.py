@@ -161,7 +161,7 @@ def explain_row(
     singled out by age: shared by 1 row
     age at level 1 (5 wide) is enough: 2 rows
     """
-    policy = load_policy(policy, to="risk")
+    policy = load_policy(policy, to="risk of a row")
     from indistinct.counting import as_declared, encode_eligible
     from indistinct.counting.frequency_list import number_persons, refuse_nobodies
     from indistinct.engine import use_table

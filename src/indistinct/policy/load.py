@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 ONE_TABLE_ONLY = {
     "explore": "its figures count rows of groups, and of several tables people are counted",
     "mu-argus": "the dialogue shows combinations of the columns of one table",
-    "risk": "rows are looked at one by one, and those of several tables are not",
+    "risk of a row": "its cells are compared with those of rows of the same table",
     "workload": "queries are asked of one table",
     "studio": "its pages ask about the columns of one table",
     "ledger": "earlier releases are compared row by row, and rows of several tables are not",

@@ -13,6 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
+from indistinct.array_types import IntArray
 from indistinct.counting import Groups, Layout
 from indistinct.counting.frequency_list import number_persons, refuse_nobodies
 from indistinct.counting.kernels import grouping
@@ -88,14 +89,24 @@ class DistinctRows:
         """Return the groups over all columns with the rows of each, or its people; and who stands in which."""
         everything = range(len(self.columns))
         merged, _ = self.base.only(everything)
+        if self.has_trees:
+            people, sizes = _by_tree(merged)
+            return Counts((), sizes), people
         codes = tuple(merged.label_codes(column).astype(np.uint64) for column in everything)
         return Counts(codes, merged.in_people().sizes), merged.people
+
+    @property
+    def has_trees(self) -> bool:
+        """Rows of several tables belong together, and people are alike whose trees of rows are equal."""
+        return self.base.people is not None and self.base.people.tree is not None
 
     def alone(self, columns: Sequence[int]) -> int:
         """Return the rows that no other row equals in these columns, or the people who have a combination alone."""
         different = math.prod(self.distinct[column] for column in columns)
         if self.base.people is not None or different > LARGEST_KEY:
             merged, _ = self.base.only(columns)
+            if self.has_trees:
+                return int((_by_tree(merged)[1] == 1).sum())
             return merged.number_of_people(merged.in_people().sizes == 1)
         keys = np.zeros(len(self.base), np.int64)
         for column in columns:
@@ -129,6 +140,14 @@ class DistinctRows:
         return (f"{said}; to look at others name them as quasi (--quasi)",)
 
 
+def _by_tree(groups: Groups) -> tuple[People, IntArray]:
+    """Return everybody in the class of those whose trees of rows are equal, and the people of each class."""
+    assert groups.people is not None  # asked of tables that belong together
+    _, class_of = groups.people.by_profile()
+    persons = np.flatnonzero(class_of >= 0)
+    return People(persons, class_of[persons]), np.bincount(class_of[persons]).astype(np.int64)
+
+
 def minimal_combinations(
     counted: DistinctRows, share: float, most: int, watch: Watch | None = None
 ) -> list[Combination]:
@@ -148,7 +167,8 @@ def minimal_combinations(
                 watch.report("combinations", done, len(candidates))
             if any(one in found for less in range(1, size) for one in combinations(columns, less)):
                 continue
-            if math.prod(counted.distinct[column] for column in columns) < needed:
+            different = math.prod(counted.distinct[column] for column in columns)
+            if different < needed and not counted.has_trees:  # of few cells there may be many trees
                 continue
             alone = counted.alone(columns)
             if alone >= needed:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Reading, Table
+from indistinct.cli.options import AsJson, Reading
+from indistinct.cli.paths import Tables, only_table, tables_given
 from indistinct.showing.numbers import figure, percent
 from indistinct.showing.words import counted
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Shown
 
     from indistinct.disclosure_risk import Risk, RowRisk, Unicity
+    from indistinct.policy import Policy
 
 SHOWN = 6
 """Columns of a set that are named."""
@@ -27,7 +29,7 @@ SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
 
 
 def risk(
-    table: Table,
+    tables: Tables,
     quasi: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="A column that others may know. Else the policy's, or those that look so."),
@@ -61,18 +63,20 @@ def risk(
 
     Works on a private table, before anything is done to it, and on a release.
     """
-    if row is not None:
-        others = {"--quasi": quasi, "--person": person, "--population": population, "--weights": weights}
-        _explain(table, policy, row, others, reading, as_json)
-        return
     from indistinct.disclosure_risk import risk as measured
     from indistinct.policy.files.policy_file import read_policy
 
+    asked = None if policy is None else read_policy(policy)
+    given = only_table(tables) if asked is None else tables_given(asked, tables)
+    if row is not None:
+        others = {"--quasi": quasi, "--person": person, "--population": population, "--weights": weights}
+        _explain(given, asked, row, others, reading, as_json)
+        return
     with show.progress() as watch:
         found = measured(
-            table,
+            given,
             quasi,
-            policy=None if policy is None else read_policy(policy),
+            policy=asked,
             person=person,
             population=int(population) if population is not None and population.isdecimal() else population,
             weights=weights,
@@ -86,24 +90,20 @@ def risk(
 
 
 def _explain(
-    table: str, policy: Path | None, row: int, others: Mapping[str, object], reading: Reading, as_json: bool
+    table: Any, policy: Policy | None, row: int, others: Mapping[str, object], reading: Reading, as_json: bool
 ) -> None:
     """Show why one row is at risk; without a policy, by the one that the table's profile suggests."""
     from indistinct.disclosure_risk import explain_row
     from indistinct.errors import PolicyError
     from indistinct.pipeline.suggesting import suggested_policy
-    from indistinct.policy.files.policy_file import read_policy
     from indistinct.profiling import profile
 
     if said := [name for name, value in others.items() if value]:
         raise PolicyError(f"{' and '.join(said)}: not with --row; a policy says what is asked of a row, see --policy")
     with show.progress() as watch:
-        asked = (
-            suggested_policy(profile(table, watch=watch, **reading.arguments()), diverse=False)
-            if policy is None
-            else read_policy(policy)
-        )
-        found = explain_row(table, asked, row, **reading.arguments())
+        if policy is None:
+            policy = suggested_policy(profile(table, watch=watch, **reading.arguments()), diverse=False)
+        found = explain_row(table, policy, row, **reading.arguments())
     show.either(found, _show_row, as_json)
 
 
