@@ -461,7 +461,7 @@ def test_pairs_are_ruled_out_that_no_largest_matching_has(given_pairing):
     best = max(map(len, matchings))
     used = {pair for matched in matchings if len(matched) == best for pair in matched}
     left, right = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
-    found = one_to_one(left, right, (np.array(left_rows), np.array(right_rows)))
+    found = one_to_one(left, right, np.array(left_rows), np.array(right_rows))
     assert found.alone == (len(lefts) - best, sum(right_rows) - best)
     assert [pair for pair, is_possible in zip(pairs, found.is_possible, strict=True) if is_possible] == sorted(used)
 

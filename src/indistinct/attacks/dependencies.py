@@ -24,6 +24,7 @@ from indistinct.linkage import (
     coded_columns,
     dependencies_between,
     guess,
+    number_tuples,
     pairs_between,
     unseen_pairs,
 )
@@ -256,5 +257,5 @@ def _count_exposed(
 
 def _crowds(columns: list[Any]) -> Any:
     """Return for each row the number of rows that equal it in all columns."""
-    _, inverse, sizes = np.unique(np.stack(columns), axis=1, return_inverse=True, return_counts=True)
-    return sizes[np.asarray(inverse).ravel()]
+    numbers = number_tuples([column + 1 for column in columns], len(columns[0]))  # -1 is what nothing tells
+    return np.bincount(numbers)[numbers]

@@ -16,12 +16,12 @@ import numpy as np
 
 from indistinct.attacks.attack import Attack, most_option, option
 from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity
-from indistinct.attacks.complementary import number_combinations
 from indistinct.attacks.joint_rows import TREE, rows_of_people
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import IntArray
 from indistinct.engine import PROFILE, Encoded, Rows
 from indistinct.errors import PolicyError
+from indistinct.linkage import distinct_tuples
 from indistinct.policy import PSEUDONYM, Policy
 from indistinct.privacy import AlphaK
 from indistinct.privacy.model import BoolArray
@@ -325,11 +325,10 @@ def _by_rows(table: Rows, target: Target) -> Iterator[_Shares]:
         for name in sensitive:
             found = encoded.count_by([*quasi, name])
             codes = [np.asarray(own, np.int64) for own in found.codes]
-            number = number_combinations(codes[:-1], len(found.counts))
+            first, number = distinct_tuples(codes[:-1], len(found.counts))
             sizes = np.bincount(number, found.counts).astype(np.int64)
             largest, most = _largest(number, codes[-1], found.counts, len(sizes))
             having = np.bincount(codes[-1], found.counts).astype(np.int64)
-            first = np.unique(number, return_index=True)[1]
             cells = {column: (values[column], codes[place][first]) for place, column in enumerate(quasi)}
             yield _Shares(name, sizes, largest, most, having, values[name], partial(_cells_of, cells))
 

@@ -260,7 +260,7 @@ class Alike:
                 steps.append(enough)
             elif tried and demanded < k:
                 others.append(LevelStep(name, tried[-1].level, tried[-1].level_name, tried[-1].label, tried[-1].size))
-        remedies, is_cut = self._remedies(columns, apart, (start, heights), k) if size < k else ((), False)
+        remedies, is_cut = self._remedies(columns, apart, start, k) if size < k else ((), False)
         singled, is_short = self._minimal_sets(columns, apart == 0, k)
         notes = [f"only sets of at most {FEW} columns were looked at"] if is_short else []
         notes += ["combinations of steps were looked for until there were too many"] if is_cut else []
@@ -318,13 +318,13 @@ class Alike:
         return tuple(sorted(made, key=lambda one: (len(one.columns), one.size, one.columns))), most < len(columns)
 
     def _remedies(
-        self, columns: Sequence[str], apart: Levels, ends: tuple[Sequence[int], Sequence[int]], k: int
+        self, columns: Sequence[str], apart: Levels, start: Sequence[int], k: int
     ) -> tuple[tuple[Remedy, ...], bool]:
         """Return the nodes with the fewest steps at which the row is among k, and whether the search was cut short.
 
         They begin at the lowest levels that may be released, and go up to the highest.
         """
-        start, heights = ends
+        heights = [self.compiled[name].height for name in columns]
         room = max(100, MOST_COMPARED // max(1, apart.size))
         layer = {tuple(start)}
         if (size := self._size(apart <= np.array(start)[:, None])) >= k:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from indistinct.counting import IntArray
 from indistinct.engine import Counts
 from indistinct.linkage import covering
 from indistinct.linkage.coverage import UNKNOWN, Coverage
+from indistinct.linkage.tuple_numbers import distinct_tuples
 
 NOBODY = -1
 
@@ -45,7 +45,9 @@ def count_candidates(groups: Counts, people: Counts, coverages: Sequence[Coverag
     fitting = np.zeros(len(labels), np.int64)
     rows = np.zeros(len(ranks), np.int64)
     for known, members in _by_known_columns(ranks):
-        points, point_of = _distinct(ranks[np.ix_(members, known)])
+        own = ranks[np.ix_(members, known)]
+        distinct = distinct_tuples(list(own.T), len(own))
+        points, point_of = np.ascontiguousarray(own[distinct.first]), distinct.number
         weights = np.bincount(point_of, people.counts[members], len(points)).astype(np.int64)
         if len(known):
             tree, order = covering.build(points, weights)
@@ -90,19 +92,6 @@ def _by_known_columns(ranks: IntArray) -> list[tuple[IntArray, IntArray]]:
     return [
         (np.flatnonzero(pattern), np.flatnonzero(which.ravel() == number)) for number, pattern in enumerate(patterns)
     ]
-
-
-def _distinct(ranks: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the distinct rows of a table of ranks, and which of them each row is."""
-    sizes = [int(column.max(initial=0)) + 1 for column in ranks.T]
-    if reduce(lambda product, size: product * size, sizes, 1) < 2**62:
-        keys = np.zeros(len(ranks), np.int64)
-        for column, size in zip(ranks.T, sizes, strict=True):
-            keys = keys * size + column
-        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-        return np.ascontiguousarray(ranks[first]), which.ravel()
-    points, which = np.unique(ranks, axis=0, return_inverse=True)
-    return np.ascontiguousarray(points), which.ravel()
 
 
 def _covers(coverages: Sequence[Coverage]) -> covering.LabelRanks:

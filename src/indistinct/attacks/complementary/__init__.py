@@ -1,6 +1,6 @@
 """Joining several releases of the same people."""
 
-from indistinct.attacks.complementary.chains import ReleaseEntries, consistent_pairs, number_combinations
+from indistinct.attacks.complementary.chains import ReleaseEntries, all_consistent_pairs
 from indistinct.attacks.complementary.complementary_report import ComplementaryReport
 from indistinct.attacks.complementary.join import Complementary, complementary
 from indistinct.attacks.complementary.joined_releases import JoinedReleases, rows_in_order
@@ -10,8 +10,7 @@ __all__ = [
     "ComplementaryReport",
     "JoinedReleases",
     "ReleaseEntries",
+    "all_consistent_pairs",
     "complementary",
-    "consistent_pairs",
-    "number_combinations",
     "rows_in_order",
 ]

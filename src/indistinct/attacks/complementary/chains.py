@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from indistinct.attacks.attack import InapplicableError
 from indistinct.attacks.labels import DISJOINT, Vocabulary
+from indistinct.linkage import EqualPairs, number_tuples
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -26,7 +27,6 @@ MOST_CHAINS = 40_000_000
 DENSE = 20_000_000
 """A column with no more pairs of labels has a table of what they have in common."""
 NOT_YET = -2
-MOST_NUMBERS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +80,10 @@ def extend(
     chains: Chains,
     releases: Sequence[ReleaseEntries],
     vocabularies: Sequence[Vocabulary],
-    blocks: Sequence[IntArray],
     barred: Sequence[IntArray | None],
 ) -> tuple[Chains, JoinStep]:
     """Add the next release to all chains.
 
-    ``blocks`` number the labels of each column so that labels with something in common have the same number, and
     ``barred`` has, for each release so far, the pairs with the next one that are ruled out, as in ``pair_numbers``.
     An entry that fits no chain starts one. A chain that no entry fits goes on without, unless all its members go on in
     other chains: whose row fits a row of another release is in that release.
@@ -95,7 +93,7 @@ def extend(
     lefts, rights, labels = [], [], []
     dropped = 0
     weights = _rows_of(chains, releases)
-    for left, right, met in consistent_pairs(chains.labels, chains.values, entries, vocabularies, blocks):
+    for left, right, met in consistent_pairs(chains.labels, chains.values, entries, vocabularies):
         is_barred = np.zeros(len(left), np.bool_)
         for position, pairs in enumerate(barred):
             if pairs is not None:
@@ -134,17 +132,16 @@ def consistent_pairs(
     values: IntArray,
     entries: ReleaseEntries,
     vocabularies: Sequence[Vocabulary],
-    blocks: Sequence[IntArray],
 ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
     """Return the pairs of rows and entries that can be the same people's, and what their labels have in common.
 
-    Only pairs with the same values that link, and labels of the same blocks, are looked at.
+    Only pairs are looked at that have the same values that link, and labels of the same components.
     """
     tables = [
         _Meets(vocabulary, labels[:, column], entries.labels[:, column])
         for column, vocabulary in enumerate(vocabularies)
     ]
-    for left, right in _candidates(_keys(labels, values, entries, blocks)):
+    for left, right in _candidates(*_keys(labels, values, entries, vocabularies)):
         met: list[IntArray] = []
         for table in tables:
             met.append(table.of(left, right))
@@ -153,6 +150,20 @@ def consistent_pairs(
                 left, right = left[fits], right[fits]
                 met = [codes[fits] for codes in met]
         yield left, right, np.column_stack(met)
+
+
+def all_consistent_pairs(
+    one: ReleaseEntries, other: ReleaseEntries, vocabularies: Sequence[Vocabulary], most: float = np.inf
+) -> tuple[IntArray, IntArray] | None:
+    """Return the consistent pairs of entries of two releases; None if they are more than ``most``."""
+    lefts, rights, number = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
+    for left, right, _ in consistent_pairs(one.labels, one.values, other, vocabularies):
+        lefts.append(left)
+        rights.append(right)
+        number += len(left)
+        if number > most:
+            return None
+    return np.concatenate(lefts), np.concatenate(rights)
 
 
 def pair_numbers(left: IntArray, right: IntArray, rights: int) -> IntArray:
@@ -169,32 +180,12 @@ def is_among(numbers: IntArray, ascending: IntArray) -> BoolArray:
     return found
 
 
-def number_combinations(columns: Sequence[IntArray], rows: int) -> IntArray:
-    """Number the combinations of some columns of numbers, none of which is negative, in their order."""
-    numbers, room = np.zeros(rows, np.int64), 1
-    for column in columns:
-        size = int(column.max(initial=0)) + 1
-        if room * size > MOST_NUMBERS:
-            numbers = _ranks(numbers)
-            room = int(numbers.max(initial=0)) + 1
-        numbers = numbers * size + column
-        room *= size
-    return _ranks(numbers)
-
-
 def distinct(numbers: IntArray) -> IntArray:
     """Return each number once, ascending; for many numbers sorting is quicker than the hash table of ``np.unique``."""
     ordered = np.sort(numbers)
     is_first = np.ones(len(ordered), np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]
     found: IntArray = ordered[is_first]
-    return found
-
-
-def _ranks(numbers: IntArray) -> IntArray:
-    """Number the numbers in their order."""
-    places = np.unique(numbers, return_inverse=True)[1].ravel()
-    found: IntArray = places
     return found
 
 
@@ -234,26 +225,22 @@ def _number_of_pairs(values: IntArray, weights: IntArray, entries: ReleaseEntrie
 
 
 def _keys(
-    labels: IntArray, values: IntArray, entries: ReleaseEntries, blocks: Sequence[IntArray]
+    labels: IntArray, values: IntArray, entries: ReleaseEntries, vocabularies: Sequence[Vocabulary]
 ) -> tuple[IntArray, IntArray]:
-    """Number rows by their values that link and the blocks of their labels: rows that may agree have one number."""
+    """Number rows by their values that link and the components of their labels: rows that may agree are equal."""
     columns = [np.concatenate([values, entries.values])]
-    for column, block in enumerate(blocks):
-        columns.append(np.concatenate([block[labels[:, column]], block[entries.labels[:, column]]]))
-    keys = number_combinations(columns, len(values) + len(entries.values))
+    for column, vocabulary in enumerate(vocabularies):
+        components = vocabulary.components()
+        columns.append(components[np.concatenate([labels[:, column], entries.labels[:, column]])])
+    keys = number_tuples(columns, len(values) + len(entries.values))
     return keys[: len(values)], keys[len(values) :]
 
 
-def _candidates(keys: tuple[IntArray, IntArray]) -> Iterator[tuple[IntArray, IntArray]]:
+def _candidates(ours: IntArray, theirs: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Return all pairs with the same key, some at a time."""
-    ours, theirs = keys
-    order = np.argsort(theirs, kind="stable")
-    ordered = theirs[order]
-    first = np.searchsorted(ordered, ours, "left")
-    sizes = np.searchsorted(ordered, ours, "right") - first
-    ends = np.cumsum(sizes)
-    total = int(ends[-1]) if len(ends) else 0
-    if total > MOST_PAIRS:
+    pairs = EqualPairs.of(ours, theirs)
+    ends = np.cumsum(pairs.sizes)
+    if (total := int(pairs.sizes.sum())) > MOST_PAIRS:
         raise InapplicableError(
             f"the releases have {total:,} pairs of entries that agree in what links them; "
             "link on more columns (on=…), or compare fewer releases"
@@ -261,43 +248,32 @@ def _candidates(keys: tuple[IntArray, IntArray]) -> Iterator[tuple[IntArray, Int
     begin = 0
     while begin < len(ours):
         before = int(ends[begin - 1]) if begin else 0
-        stop = max(begin + 1, int(np.searchsorted(ends, before + SLICE, "right")))
-        part = sizes[begin:stop]
-        left = np.repeat(np.arange(begin, stop), part)
-        offsets = np.repeat(first[begin:stop] - (ends[begin:stop] - part) + before, part)
-        yield left, order[offsets + np.arange(len(left))]
-        begin = stop
+        end = max(begin + 1, int(np.searchsorted(ends, before + SLICE, "right")))
+        yield pairs.between(begin, end)
+        begin = end
 
 
 class _Meets:
     """Looks up what pairs of labels of one column have in common; each pair is worked out once."""
 
     def __init__(self, vocabulary: Vocabulary, ours: IntArray, theirs: IntArray) -> None:
-        self._vocabulary = vocabulary
-        self._our_codes, our_places = np.unique(ours, return_inverse=True)
-        self._their_codes, their_places = np.unique(theirs, return_inverse=True)
+        self._vocabulary, self._ours, self._theirs = vocabulary, ours, theirs
+        our_codes, our_places = np.unique(ours, return_inverse=True)
+        their_codes, their_places = np.unique(theirs, return_inverse=True)
+        self._our_codes, self._their_codes = our_codes, their_codes
         self._our_places, self._their_places = our_places.ravel(), their_places.ravel()
-        size = len(self._our_codes) * len(self._their_codes)
+        size = len(our_codes) * len(their_codes)
         self._table = np.full(size, NOT_YET) if size <= DENSE else None
 
     def of(self, left: IntArray, right: IntArray) -> IntArray:
         """Return the code of what the labels of each pair have in common, DISJOINT for nothing."""
-        pairs = self._our_places[left] * len(self._their_codes) + self._their_places[right]
         if self._table is None:
-            once, places = np.unique(pairs, return_inverse=True)
-            worked_out: IntArray = self._work_out(once)[places.ravel()]
-            return worked_out
+            return self._vocabulary.meets(self._ours[left], self._theirs[right])
+        pairs = self._our_places[left] * len(self._their_codes) + self._their_places[right]
+        is_wanted = np.zeros(len(self._table), np.bool_)
+        is_wanted[pairs] = True
+        wanted = np.flatnonzero(is_wanted & (self._table == NOT_YET))
+        ours, theirs = np.divmod(wanted, len(self._their_codes))
+        self._table[wanted] = self._vocabulary.meets(self._our_codes[ours], self._their_codes[theirs])
         found: IntArray = self._table[pairs]
-        is_new = found == NOT_YET
-        if is_new.any():
-            is_wanted = np.zeros(len(self._table), np.bool_)
-            is_wanted[pairs[is_new]] = True
-            wanted = np.flatnonzero(is_wanted)
-            self._table[wanted] = self._work_out(wanted)
-            found = self._table[pairs]
         return found
-
-    def _work_out(self, pairs: IntArray) -> IntArray:
-        ours, theirs = np.divmod(pairs, len(self._their_codes))
-        codes = zip(self._our_codes[ours].tolist(), self._their_codes[theirs].tolist(), strict=True)
-        return np.array([self._vocabulary.meet(one, other) for one, other in codes], np.int64)

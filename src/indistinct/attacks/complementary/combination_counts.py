@@ -15,7 +15,6 @@ from indistinct.attacks.complementary.chains import (
     IntArray,
     JoinStep,
     distinct,
-    number_combinations,
 )
 from indistinct.attacks.complementary.complementary_report import (
     ComplementaryReport,
@@ -24,6 +23,7 @@ from indistinct.attacks.complementary.complementary_report import (
     LinkedTuple,
 )
 from indistinct.attacks.complementary.joined_releases import JoinedReleases
+from indistinct.linkage import number_tuples
 
 MOST_SOURCES = 3
 """The entries of each release that are described for a finding."""
@@ -105,10 +105,10 @@ class JoinedChains:
         the rows that any of these releases has for them. Each entry counts once, in however many pairs it is.
         """
         chains, number = self.chains, len(self.chains)
-        tuples = number_combinations([chains.labels[:, column] for column in columns], number)
+        tuples = number_tuples([chains.labels[:, column] for column in columns], number)
         is_there = chains.members != ABSENT
-        parts = number_combinations([tuples, *is_there.T.astype(np.int64)], number)
-        cells = number_combinations([parts, chains.values], number)
+        parts = number_tuples([tuples, *is_there.T.astype(np.int64)], number)
+        cells = number_tuples([parts, chains.values], number)
         fewest = np.full(int(cells.max(initial=-1)) + 1, NO_LIMIT)
         for position, entries in enumerate(self.joined.entries):
             here = np.flatnonzero(is_there[:, position])

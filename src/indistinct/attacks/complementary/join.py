@@ -21,7 +21,7 @@ from indistinct.attacks.complementary.chains import (
     BoolArray,
     IntArray,
     JoinStep,
-    consistent_pairs,
+    all_consistent_pairs,
     extend,
     pair_numbers,
     start,
@@ -75,9 +75,8 @@ class Complementary(Attack):
         barred, is_in, notes = _rule_out(joined, self.one_to_one)
         chains, steps = start(joined.entries[0]), [JoinStep(0, 0, 0)]
         for position in range(1, len(joined.entries)):
-            blocks = [vocabulary.components() for vocabulary in joined.vocabularies]
             ruled_out = [barred.get((earlier, position)) for earlier in range(position)]
-            chains, step = extend(chains, joined.entries, joined.vocabularies, blocks, ruled_out)
+            chains, step = extend(chains, joined.entries, joined.vocabularies, ruled_out)
             steps.append(step)
         found = JoinedChains(joined, chains, is_in)
         return found.report(joined.requirements(self.k), steps, [*joined.notes, *notes], self.most)
@@ -115,10 +114,10 @@ def _rule_out(joined: JoinedReleases, is_asked: bool) -> tuple[dict[tuple[int, i
     barred: dict[tuple[int, int], IntArray] = {}
     is_in = np.eye(number, dtype=np.bool_)
     notes = []
-    blocks = [vocabulary.components() for vocabulary in joined.vocabularies]
     for later in range(1, number if is_asked else 0):
         for earlier in range(later):
-            pairs = _pairs(joined, earlier, later, blocks)
+            one, other = joined.entries[earlier], joined.entries[later]
+            pairs = all_consistent_pairs(one, other, joined.vocabularies, MOST_MATCHED)
             if pairs is None:
                 notes.append(
                     f"{joined.names[earlier]} and {joined.names[later]} have too many pairs to be matched one to one, "
@@ -126,27 +125,9 @@ def _rule_out(joined: JoinedReleases, is_asked: bool) -> tuple[dict[tuple[int, i
                 )
                 continue
             left, right = pairs
-            counts = joined.entries[earlier].counts, joined.entries[later].counts
-            found = pair_off(left, right, counts)
+            found = pair_off(left, right, one.counts, other.counts)
             is_in[earlier, later], is_in[later, earlier] = (alone == 0 for alone in found.alone)
             if 0 in found.alone:
                 ruled_out = ~found.is_possible
-                barred[earlier, later] = np.sort(
-                    pair_numbers(left[ruled_out], right[ruled_out], len(joined.entries[later].counts))
-                )
+                barred[earlier, later] = np.sort(pair_numbers(left[ruled_out], right[ruled_out], len(other.counts)))
     return barred, is_in, notes
-
-
-def _pairs(
-    joined: JoinedReleases, earlier: int, later: int, blocks: Sequence[IntArray]
-) -> tuple[IntArray, IntArray] | None:
-    """Return the consistent pairs of entries of two releases; None if they are too many to match."""
-    one, other = joined.entries[earlier], joined.entries[later]
-    lefts, rights, number = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
-    for left, right, _ in consistent_pairs(one.labels, one.values, other, joined.vocabularies, blocks):
-        lefts.append(left)
-        rights.append(right)
-        number += len(left)
-        if number > MOST_MATCHED:
-            return None
-    return np.concatenate(lefts), np.concatenate(rights)

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indistinct.attacks.attack import InapplicableError
-from indistinct.attacks.complementary.chains import IntArray, ReleaseEntries, number_combinations
+from indistinct.attacks.complementary.chains import IntArray, ReleaseEntries
 from indistinct.attacks.labels import EVERYTHING, Reader, Vocabulary
 from indistinct.attacks.target import people_notes
 from indistinct.engine import Counts, Rows
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Dates
+from indistinct.linkage import number_tuples
 from indistinct.policy import Column, Policy
 from indistinct.policy.algorithms import declared_by
 from indistinct.policy.released_names import own_name
@@ -285,5 +286,5 @@ def _link_codes(links: Sequence[str], held: Sequence[CountedRelease]) -> list[In
             own = [codes.setdefault(value, len(codes)) for value in one.values[name]]
             parts.append(np.array(own, np.int64)[_codes_of(one, name)])
         columns.append(np.concatenate(parts))
-    numbers = number_combinations(columns, sum(sizes))
+    numbers = number_tuples(columns, sum(sizes))
     return np.split(numbers, np.cumsum(sizes)[:-1])

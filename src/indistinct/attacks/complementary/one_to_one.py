@@ -24,23 +24,24 @@ class OneToOne:
     """The rows of each release that are left over."""
 
 
-def one_to_one(left: IntArray, right: IntArray, counts: tuple[IntArray, IntArray]) -> OneToOne:
+def one_to_one(left: IntArray, right: IntArray, left_rows: IntArray, right_rows: IntArray) -> OneToOne:
     """Pair off as many rows of two releases as possible; ``left`` and ``right`` are the entries of each pair.
 
     A pair with rows belongs to such a pairing if some are paired off, or can be by shifting others in a circle.
 
-    >>> found = one_to_one(np.array([0, 0, 1]), np.array([0, 1, 1]), (np.array([1, 1]), np.array([1, 1])))
+    >>> found = one_to_one(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1, 1]), np.array([1, 1]))
     >>> found.is_possible.tolist(), found.alone
     ([True, False, True], (0, 0))
     """
-    lefts, rights = len(counts[0]), len(counts[1])
+    lefts, rights = len(left_rows), len(right_rows)
     order = np.argsort(left, kind="stable")
     starts = _starts(left, lefts)
     ordered = right[order]
     back = np.argsort(ordered, kind="stable")
-    over_left, over_right = counts[0].copy(), counts[1].copy()
-    paired = pairing.pair_off(starts, ordered, over_left, _starts(right, rights), back, over_right)
+    over_left, over_right = left_rows.copy(), right_rows.copy()
     owner = left[order]
+    pairs = pairing.Pairs(starts, owner, ordered, _starts(right, rights), back)
+    paired = pairing.pair_off(pairs, over_left, over_right)
     is_kept = paired > 0
     kept_left, kept_right = owner[is_kept], ordered[is_kept] + lefts
     nobody, nowhere = lefts + rights, lefts + rights + 1
@@ -49,9 +50,9 @@ def one_to_one(left: IntArray, right: IntArray, counts: tuple[IntArray, IntArray
         (owner, ordered + lefts),
         (kept_right, kept_left),
         _between(nobody, everyone[over_left > 0]),
-        _between(everyone[over_left < counts[0]], nobody),
+        _between(everyone[over_left < left_rows], nobody),
         _between(everywhere[over_right > 0], nowhere),
-        _between(nowhere, everywhere[over_right < counts[1]]),
+        _between(nowhere, everywhere[over_right < right_rows]),
     ]
     sources, targets = (np.concatenate(ends) for ends in zip(*arcs, strict=True))
     component = pairing.strong_components(_starts(sources, nowhere + 1), targets[np.argsort(sources, kind="stable")])

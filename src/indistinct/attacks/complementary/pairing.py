@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from indistinct.array_types import Array
@@ -11,85 +13,135 @@ from indistinct.kernel import kernel
 NOBODY = -1
 
 
-@kernel
-def pair_off(starts: Array, rights: Array, lefts: Array, back_starts: Array, back: Array, room: Array) -> Array:
+class Pairs(NamedTuple):
+    """The pairs of left and right entries, in the order of their left entries."""
+
+    starts: Array
+    """(lefts + 1,) int64: the pairs of each left entry"""
+    owner: Array
+    rights: Array
+    """(pairs,) int64: the left and the right entry of each pair"""
+    back_starts: Array
+    """(rights + 1,) int64"""
+    back: Array
+    """(pairs,) int64: the pairs of each right entry"""
+
+
+class Search(NamedTuple):
+    """What a search for a path from left rows to room on the right has seen, and by which pairs it came there."""
+
+    seen_left: Array
+    seen_right: Array
+    came_by: Array
+    """(rights,) int64: the pair by which a right entry was reached"""
+    came_back: Array
+    """(lefts,) int64: the pair that is given up where a left entry was reached"""
+    queue: Array
+    """(lefts,) int64: the left entries that were reached, in their order"""
+    touched: Array
+    """(rights,) int64: the right entries that were reached"""
+
+
+def pair_off(pairs: Pairs, lefts: Array, room: Array) -> Array:
     """Return how many rows of each pair are paired off, so that as many as possible are in all.
 
-    IN   starts       (lefts + 1,) int64: the pairs of each left entry
-    IN   rights       (pairs,) int64: the right entry of each pair, in the order of their left entries
-    IN   lefts        (lefts,) int64: rows of each left entry; OUT those that are left over
-    IN   back_starts  (rights + 1,) int64, back (pairs,) int64: the pairs of each right entry
-    IN   room         (rights,) int64: rows of each right entry; OUT those that are left over
+    IN   pairs
+    IN   lefts  (lefts,) int64: rows of each left entry; OUT those that are left over
+    IN   room   (rights,) int64: rows of each right entry; OUT those that are left over
     OUT  (pairs,) int64
 
-    A first fit serves left entries with few pairs first; then alternating paths mend what it spoiled. Entries that a
-    search in vain has seen can never help again, so each is seen in vain once.
+    A first fit serves left entries with few pairs first; then alternating paths mend what it spoiled.
     """
-    number, others = len(starts) - 1, len(back_starts) - 1
-    paired = np.zeros(len(rights), np.int64)
-    owner = np.empty(len(rights), np.int64)
-    degrees = np.empty(number, np.int64)
-    for left in range(number):
-        degrees[left] = starts[left + 1] - starts[left]
-        owner[starts[left] : starts[left + 1]] = left
-    for left in order_of(degrees):
-        for pair in range(starts[left], starts[left + 1]):
-            share = min(lefts[left], room[rights[pair]])
+    number, others = len(lefts), len(room)
+    search = Search(
+        np.zeros(number, np.bool_),
+        np.zeros(others, np.bool_),
+        np.full(others, NOBODY, np.int64),
+        np.full(number, NOBODY, np.int64),
+        np.empty(number, np.int64),
+        np.empty(others, np.int64),
+    )
+    paired = np.zeros(len(pairs.rights), np.int64)
+    _fit_first(pairs, lefts, room, paired)
+    _mend(pairs, lefts, room, paired, search)
+    return paired
+
+
+@kernel
+def _fit_first(pairs: Pairs, lefts: Array, room: Array, paired: Array) -> None:
+    """Pair rows with the first room that there is, left entries with few pairs first; OUT lefts, room, paired."""
+    for left in order_of(np.diff(pairs.starts)):
+        for pair in range(pairs.starts[left], pairs.starts[left + 1]):
+            share = min(lefts[left], room[pairs.rights[pair]])
             paired[pair] += share
             lefts[left] -= share
-            room[rights[pair]] -= share
-    seen_left, seen_right = np.zeros(number, np.bool_), np.zeros(others, np.bool_)
-    came_by, came_back = np.full(others, NOBODY, np.int64), np.full(number, NOBODY, np.int64)
-    queue, touched = np.empty(number, np.int64), np.empty(others, np.int64)
-    for start in range(number):
-        while lefts[start] > 0 and not seen_left[start]:
-            head, tail, number_touched, goal = 0, 1, 0, NOBODY
-            queue[0] = start
-            seen_left[start] = True
-            while head < tail and goal == NOBODY:
-                left = queue[head]
-                head += 1
-                for pair in range(starts[left], starts[left + 1]):
-                    right = rights[pair]
-                    if seen_right[right]:
-                        continue
-                    seen_right[right] = True
-                    touched[number_touched] = right
-                    number_touched += 1
-                    came_by[right] = pair
-                    if room[right] > 0:
-                        goal = right
-                        break
-                    for place in range(back_starts[right], back_starts[right + 1]):
-                        other = owner[back[place]]
-                        if paired[back[place]] > 0 and not seen_left[other]:
-                            seen_left[other] = True
-                            came_back[other] = back[place]
-                            queue[tail] = other
-                            tail += 1
+            room[pairs.rights[pair]] -= share
+
+
+@kernel
+def _mend(pairs: Pairs, lefts: Array, room: Array, paired: Array, search: Search) -> None:
+    """Pair rows that are left over along paths that shift others; OUT lefts, room, paired.
+
+    Entries that a search in vain has seen can never help again, so each is seen in vain once.
+    """
+    for start in range(len(lefts)):
+        while lefts[start] > 0 and not search.seen_left[start]:
+            goal, reached, touched = _find_room(pairs, room, paired, search, start)
             if goal == NOBODY:
                 break  # all that was seen stays seen
-            share = min(lefts[start], room[goal])
-            right = goal
-            while owner[came_by[right]] != start:
-                pair = came_back[owner[came_by[right]]]
-                share = min(share, paired[pair])
-                right = rights[pair]
+            share = _shift(pairs, paired, search, start, goal, min(lefts[start], room[goal]))
             room[goal] -= share
             lefts[start] -= share
-            right = goal
-            while True:
-                paired[came_by[right]] += share
-                left = owner[came_by[right]]
-                if left == start:
-                    break
-                paired[came_back[left]] -= share
-                right = rights[came_back[left]]
-            for place in range(tail):
-                seen_left[queue[place]] = False
-            for place in range(number_touched):
-                seen_right[touched[place]] = False
-    return paired
+            search.seen_left[search.queue[:reached]] = False
+            search.seen_right[search.touched[:touched]] = False
+
+
+@kernel
+def _find_room(pairs: Pairs, room: Array, paired: Array, search: Search, start: int) -> tuple[int, int, int]:
+    """Return the nearest right entry with room, or NOBODY, and how many left and right entries were reached."""
+    head, tail, touched = 0, 1, 0
+    search.queue[0] = start
+    search.seen_left[start] = True
+    while head < tail:
+        left = search.queue[head]
+        head += 1
+        for pair in range(pairs.starts[left], pairs.starts[left + 1]):
+            right = pairs.rights[pair]
+            if search.seen_right[right]:
+                continue
+            search.seen_right[right] = True
+            search.touched[touched] = right
+            touched += 1
+            search.came_by[right] = pair
+            if room[right] > 0:
+                return right, tail, touched
+            for place in range(pairs.back_starts[right], pairs.back_starts[right + 1]):
+                back = pairs.back[place]
+                other = pairs.owner[back]
+                if paired[back] > 0 and not search.seen_left[other]:
+                    search.seen_left[other] = True
+                    search.came_back[other] = back
+                    search.queue[tail] = other
+                    tail += 1
+    return NOBODY, tail, touched
+
+
+@kernel
+def _shift(pairs: Pairs, paired: Array, search: Search, start: int, goal: int, most: int) -> int:
+    """Pair off along the path from a left entry to its goal; return how many rows, no more than ``most``."""
+    share, right = most, goal
+    while pairs.owner[search.came_by[right]] != start:
+        pair = search.came_back[pairs.owner[search.came_by[right]]]
+        share = min(share, paired[pair])
+        right = pairs.rights[pair]
+    right = goal
+    while True:
+        paired[search.came_by[right]] += share
+        left = pairs.owner[search.came_by[right]]
+        if left == start:
+            return share
+        paired[search.came_back[left]] -= share
+        right = pairs.rights[search.came_back[left]]
 
 
 @kernel

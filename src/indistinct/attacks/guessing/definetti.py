@@ -32,6 +32,7 @@ from indistinct.attacks.guessing.naive_bayes import NaiveBayes
 from indistinct.attacks.guessing.rates import paired_difference
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import IntArray
+from indistinct.linkage import number_tuples
 from indistinct.recoding.classes import LINK
 from indistinct.release.forms import TWO_TABLES, Form
 
@@ -129,8 +130,8 @@ def definetti(release: Any, policy: OnePolicy, original: Any, **reading: Any) ->
 
 def _truth(people: CodedRows, known: CodedRows, columns: Sequence[str], name: str) -> IntArray:
     """Return the value of each distinct row of the quasi table, -1 where the original has several, or nobody."""
-    cells = np.concatenate([np.stack([table.codes[column] for column in columns], axis=1) for table in (people, known)])
-    which = np.asarray(np.unique(cells, axis=0, return_inverse=True)[1]).ravel()
+    cells = [np.concatenate([people.codes[column], known.codes[column]]) for column in columns]
+    which = number_tuples(cells, len(people.counts) + len(known.counts))
     of_people, of_rows = which[: len(people.counts)], which[len(people.counts) :]
     number = int(which.max()) + 1
     lowest, highest = np.full(number, len(people.texts[name])), np.full(number, -1)

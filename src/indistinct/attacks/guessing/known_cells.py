@@ -17,7 +17,7 @@ from indistinct.attacks.attack import InapplicableError
 from indistinct.counting import IntArray, as_declared, encode_eligible
 from indistinct.engine import Counts, Rows, use_table
 from indistinct.errors import PolicyError
-from indistinct.linkage import Coverage, count_candidates, hierarchy_of
+from indistinct.linkage import Coverage, EqualPairs, count_candidates, hierarchy_of
 from indistinct.policy import Policy
 from indistinct.recoding.classes import LINK
 from indistinct.release.released_tables import ReleasedTables
@@ -176,11 +176,6 @@ class LearnedRelease:
         """Join both tables by class: pairs of distinct rows, and the rows that the class of each known one has."""
         place = {text: code for code, text in enumerate(self.values.texts[LINK])}
         class_of = np.array([place.get(text, -1) for text in self.known.texts[LINK]], np.int64)[self.known.codes[LINK]]
-        order = np.argsort(self.values.codes[LINK], kind="stable")
-        classes = self.values.codes[LINK][order]
-        starts, stops = np.searchsorted(classes, class_of), np.searchsorted(classes, class_of, "right")
-        lengths = stops - starts
-        rows = np.repeat(np.arange(len(class_of)), lengths)
-        within = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        pairs = EqualPairs.of(class_of, self.values.codes[LINK])
         sizes = np.bincount(self.values.codes[LINK], self.values.counts, len(place) or 1)
-        return (rows, order[within + np.repeat(starts, lengths)]), np.maximum(sizes[class_of], 1.0)
+        return pairs.between(0, len(class_of)), np.maximum(sizes[class_of], 1.0)

@@ -37,7 +37,7 @@ from indistinct.attacks.guessing.rates import paired_difference
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import Groups, IntArray, Tally
 from indistinct.errors import PolicyError
-from indistinct.linkage import Coverage, climbed_labels, count_candidates, members_of
+from indistinct.linkage import Coverage, climbed_labels, count_candidates, distinct_tuples, members_of
 from indistinct.policy import Policy
 
 BLIND = "no model asks about sensitive values, so the search saw none, and nothing follows from what it chose"
@@ -192,13 +192,13 @@ class UndividedGroups:
         is_local = not _is_full_domain(policy, labels, tuples) if said is None else said.node is None
         values, row_of = _distinct(released, asked)
         found = cls(policy, people, values, [], [], is_local, policy.allowed_suppression(people.rows))
-        found._take(_Fits.of(labels, tuples, coverages, quasi), (group_of, row_of, released.counts), tuple_of)
+        entries = [np.repeat(row_of[own], released.counts[own]) for own in _by_number(group_of, len(labels.counts))]
+        found._take(_Fits.of(labels, tuples, coverages, quasi), entries, tuple_of)
         found._believe()
         return found
 
-    def _take(self, fits: _Fits, rows: tuple[IntArray, IntArray, IntArray], tuple_of: IntArray) -> None:
-        """Keep the groups whose people are known, and that could have been divided."""
-        group_of, row_of, counts = rows
+    def _take(self, fits: _Fits, values: Sequence[IntArray], tuple_of: IntArray) -> None:
+        """Keep the groups whose people are known, and that could have been divided; ``values`` are those of each."""
         closed = fits.closed_groups()
         if not self.is_local and len(closed) > MOST_GROUPS:
             self.notes.append(f"{len(closed):,} groups were divided together or not at all: too many to tell of one")
@@ -207,16 +207,14 @@ class UndividedGroups:
         chosen = np.sort(draw.permutation(list(closed))[:MOST_GROUPS]).tolist()
         climbed = {name: fits.paths_of(self.policy, name) for name in fits.names}
         lots = _by_number(tuple_of, len(fits.tuples.counts))
-        entries = _by_number(group_of, len(fits.labels.counts))
         for group in chosen:
             members = closed[group]
             cells = np.concatenate([lots[member] for member in members])
             people = np.repeat(cells, self.people.counts[cells])
-            own = entries[group]
             parts = fits.parts(group, members, climbed)
             by_person = {name: part[np.searchsorted(members, tuple_of[people])] for name, part in parts.items()}
             if by_person or not self.is_local:
-                self.groups.append(KnownGroup(people, np.repeat(row_of[own], counts[own]), by_person))
+                self.groups.append(KnownGroup(people, values[group], by_person))
         left_out = len(fits.labels.counts) - len(closed)
         self.notes += [f"{left_out:,} groups were not attacked: who is in them is not known"] if left_out else []
         if len(chosen) < len(closed):
@@ -391,11 +389,9 @@ def _marginals(worlds: IntArray, weights: FloatArray, number: int) -> FloatArray
 
 def _distinct(cells: CodedRows, names: Sequence[str]) -> tuple[CodedRows, IntArray]:
     """Return the distinct rows by some columns, and which of them each row is."""
-    stacked = np.stack([cells.codes[name] for name in names], axis=1)
-    found, which = np.unique(stacked, axis=0, return_inverse=True)
-    which = np.asarray(which).ravel()
-    counts = np.bincount(which, cells.counts, len(found)).astype(np.int64)
-    codes = {name: found[:, place] for place, name in enumerate(names)}
+    first, which = distinct_tuples([cells.codes[name] for name in names], len(cells.counts))
+    counts = np.bincount(which, cells.counts, len(first)).astype(np.int64)
+    codes = {name: cells.codes[name][first] for name in names}
     return CodedRows({name: cells.texts[name] for name in names}, codes, counts), which
 
 

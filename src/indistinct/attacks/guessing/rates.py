@@ -7,11 +7,19 @@ guesses about the same people, method 10 of each.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 NORMAL = 1.959963984540054
 """The standard normal distribution lies within this on both sides with a probability of 95 %."""
 
 Interval = tuple[float, float]
+
+
+class Rate(NamedTuple):
+    """How many of some tries were right."""
+
+    right: int
+    tries: int
 
 
 def wilson(right: int, tries: int) -> Interval:
@@ -37,7 +45,7 @@ def difference(right: int, tries: int, other_right: int, other_tries: int) -> In
     """
     if not tries or not other_tries:
         return -1.0, 1.0
-    return _of_wilson((right, tries), (other_right, other_tries), 0.0)
+    return _of_wilson(Rate(right, tries), Rate(other_right, other_tries), 0.0)
 
 
 def paired_difference(both: int, first: int, second: int, neither: int) -> Interval:
@@ -56,12 +64,12 @@ def paired_difference(both: int, first: int, second: int, neither: int) -> Inter
         product = max(product - tries / 2, 0)  # type: ignore[assignment]  # Newcombe's correction for continuity
     margins = (both + first) * (second + neither) * (both + second) * (first + neither)
     correlation = product / math.sqrt(margins) if margins else 0.0
-    return _of_wilson((both + first, tries), (both + second, tries), correlation)
+    return _of_wilson(Rate(both + first, tries), Rate(both + second, tries), correlation)
 
 
-def _of_wilson(one: tuple[int, int], other: tuple[int, int], correlation: float) -> Interval:
+def _of_wilson(one: Rate, other: Rate, correlation: float) -> Interval:
     """Put the intervals of two rates together."""
-    rate, other_rate = one[0] / one[1], other[0] / other[1]
+    rate, other_rate = one.right / one.tries, other.right / other.tries
     (low, high), (other_low, other_high) = wilson(*one), wilson(*other)
     found = rate - other_rate
 

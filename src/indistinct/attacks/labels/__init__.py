@@ -3,13 +3,14 @@
 from indistinct.attacks.labels.label_reader import Reader
 from indistinct.attacks.labels.label_tree import Label, Labels, LabelTree
 from indistinct.attacks.labels.meanings import DISJOINT, EVERYTHING, WHOLE, Beginning, Span, Texts
-from indistinct.attacks.labels.vocabulary import Vocabulary
+from indistinct.attacks.labels.vocabulary import DisjointSets, Vocabulary
 
 __all__ = [
     "DISJOINT",
     "EVERYTHING",
     "WHOLE",
     "Beginning",
+    "DisjointSets",
     "Label",
     "LabelTree",
     "Labels",

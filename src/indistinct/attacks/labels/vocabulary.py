@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -23,6 +23,7 @@ from indistinct.attacks.labels.meanings import (
     common,
 )
 from indistinct.hierarchy import plain
+from indistinct.linkage import distinct_tuples
 from indistinct.recoding.label_texts import OR_MISSING, range_label, set_label
 
 
@@ -56,6 +57,12 @@ class Vocabulary:
             self._met[pair] = DISJOINT if found is None else self.code(found, self._write_common(found))
         return self._met[pair]
 
+    def meets(self, ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the code of what the labels of each pair have in common; each different pair is worked out once."""
+        first, number = distinct_tuples([ours, theirs], len(ours))
+        pairs = zip(ours[first].tolist(), theirs[first].tolist(), strict=True)
+        return np.array([self.meet(one, other) for one, other in pairs], np.int64)[number]
+
     def components(self) -> NDArray[np.int64]:
         """Number the codes so that two that have something in common have the same number.
 
@@ -65,27 +72,15 @@ class Vocabulary:
         kinds = {type(body) for body in bodies if body is not None}
         if len(kinds) > 1 or Everything in kinds:
             return np.zeros(len(bodies), np.int64)
-        joined = _Joined(len(bodies))
-        joined.join_all(code for code, meaning in enumerate(self._meanings) if meaning.or_missing)
-        if kinds == {Texts}:
-            holder: dict[str, int] = {}
-            for code, body in enumerate(bodies):
-                for value in body.values if isinstance(body, Texts) else ():
-                    joined.join(code, holder.setdefault(value, code))
-        elif kinds == {Beginning}:
-            shortest = min(body.kept for body in bodies if isinstance(body, Beginning))
-            first: dict[str, int] = {}
-            for code, body in enumerate(bodies):
-                if isinstance(body, Beginning):
-                    joined.join(code, first.setdefault(body.head[:shortest], code))
-        elif kinds == {Branch}:
-            branches = [(code, body) for code, body in enumerate(bodies) if isinstance(body, Branch)]
-            highest = max(body.place for _, body in branches)
-            under: dict[str | None, int] = {}
-            for code, body in branches:
-                joined.join(code, under.setdefault(body.above(body.sample, highest), code))
-        else:
-            joined.join_overlapping({code: body for code, body in enumerate(bodies) if isinstance(body, Span)})
+        joined = DisjointSets(len(bodies))
+        holders: dict[Any, int] = {}
+        if kinds == {Span}:
+            _join_overlapping(joined, {code: body for code, body in enumerate(bodies) if isinstance(body, Span)})
+        shortest = min((body.kept for body in bodies if isinstance(body, Beginning)), default=0)
+        highest = max((body.place for body in bodies if isinstance(body, Branch)), default=0)
+        for code, meaning in enumerate(self._meanings):
+            for shared in _what_others_share(meaning, shortest, highest):
+                joined.join(code, holders.setdefault(shared, code))
         return joined.numbers()
 
     def _write_common(self, meaning: Meaning) -> str | None:
@@ -105,6 +100,22 @@ class Vocabulary:
         if isinstance(body, Span):
             return (_written_days(body) if self.is_dated else _written_numbers(body)) + suffix
         return "*"
+
+
+def _what_others_share(meaning: Meaning, shortest: int, highest: int) -> Iterator[Any]:
+    """Return what every label has that has something in common with one; nothing for a span, None for missing.
+
+    ``shortest`` is how much the shortest beginning keeps, and ``highest`` the level of the highest branch.
+    """
+    body = meaning.body
+    if meaning.or_missing:
+        yield None
+    if isinstance(body, Texts):
+        yield from body.values
+    elif isinstance(body, Beginning):
+        yield body.head[:shortest]
+    elif isinstance(body, Branch):
+        yield (body.above(body.sample, highest),)
 
 
 def _written_numbers(span: Span) -> str:
@@ -134,11 +145,19 @@ def _written_days(span: Span) -> str:
     return range_label(first, last)
 
 
-class _Joined:
+class DisjointSets:
     """Numbers that are joined step by step."""
 
     def __init__(self, number: int) -> None:
         self._parents = list(range(number))
+
+    def join(self, one: int, other: int) -> None:
+        """Put the sets of two numbers together."""
+        self._parents[self._root(one)] = self._root(other)
+
+    def numbers(self) -> NDArray[np.int64]:
+        """Return for each number the same one of its set."""
+        return np.array([self._root(code) for code in range(len(self._parents))], np.int64)
 
     def _root(self, code: int) -> int:
         while self._parents[code] != code:
@@ -146,27 +165,17 @@ class _Joined:
             code = self._parents[code]
         return code
 
-    def join(self, one: int, other: int) -> None:
-        self._parents[self._root(one)] = self._root(other)
 
-    def join_all(self, codes: Iterable[int]) -> None:
-        found: Sequence[int] = list(codes)
-        for code in found[1:]:
-            self.join(code, found[0])
-
-    def join_overlapping(self, spans: Mapping[int, Span]) -> None:
-        """Join all spans that form a run without a gap."""
-        opened = sorted(spans, key=lambda code: (spans[code].low is not None, spans[code].low or ()))
-        previous: int | None = None
-        end: Edge | None = None
-        for code in opened:
-            low, high = spans[code].low, spans[code].high
-            if previous is not None and (end is None or low is None or low < end):
-                self.join(code, previous)
-                end = None if end is None or high is None else max(end, high)
-            else:
-                end = high
-            previous = code
-
-    def numbers(self) -> NDArray[np.int64]:
-        return np.array([self._root(code) for code in range(len(self._parents))], np.int64)
+def _join_overlapping(joined: DisjointSets, spans: Mapping[int, Span]) -> None:
+    """Join all spans that form a run without a gap."""
+    opened = sorted(spans, key=lambda code: (spans[code].low is not None, spans[code].low or ()))
+    previous: int | None = None
+    end: Edge | None = None
+    for code in opened:
+        low, high = spans[code].low, spans[code].high
+        if previous is not None and (end is None or low is None or low < end):
+            joined.join(code, previous)
+            end = None if end is None or high is None else max(end, high)
+        else:
+            end = high
+        previous = code

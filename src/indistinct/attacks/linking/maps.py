@@ -22,7 +22,7 @@ from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import linked_as_declared
 from indistinct.engine import Counts, use_table
 from indistinct.errors import PolicyError
-from indistinct.linkage import UNKNOWN, Coverage, column_pairs, count_candidates, hierarchy_of
+from indistinct.linkage import UNKNOWN, Coverage, EqualPairs, column_pairs, count_candidates, hierarchy_of
 from indistinct.release.forms import ONE_TABLE, TWO_TABLES, Form
 
 WRONG = (
@@ -214,14 +214,7 @@ def _fits_own(
     code_of = {text: code for code, text in enumerate(their_keys) if text is not None}
     wanted = np.array([code_of.get(text, -1) if text is not None else -1 for text in our_keys], np.int64)
     wanted = wanted[np.asarray(groups.codes[-1], np.int64)]
-    order = np.argsort(people.codes[-1], kind="stable")
-    keys = np.asarray(people.codes[-1], np.int64)[order]
-    starts, ends = np.searchsorted(keys, wanted), np.searchsorted(keys, wanted, "right")
-    lengths = np.where(wanted < 0, 0, ends - starts)
-    group = np.repeat(np.arange(len(wanted)), lengths)
-    person = order[
-        np.arange(len(group)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + np.repeat(starts, lengths)
-    ]
+    group, person = EqualPairs.of(wanted, np.asarray(people.codes[-1], np.int64)).between(0, len(wanted))
     fits = np.ones(len(group), np.bool_)
     for coverage, own, external in zip(coverages, groups.codes, people.codes, strict=False):
         both = np.stack([np.asarray(own, np.int64)[group], coverage.ranks[external][person]], axis=1)

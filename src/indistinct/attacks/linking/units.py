@@ -12,9 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.counting import IntArray
-from indistinct.engine import Counts, sum_by_tuple
+from indistinct.engine import Counts
 from indistinct.errors import PolicyError
-from indistinct.linkage import NOBODY, Candidates, Coverage, count_candidates, members_of
+from indistinct.linkage import (
+    NOBODY,
+    Candidates,
+    Coverage,
+    count_candidates,
+    distinct_tuples,
+    members_of,
+    number_tuples,
+)
 
 Label = str | None
 MOST_PAIRS = 2_000_000_000
@@ -47,12 +55,9 @@ class LinkedUnits:
         ([[0, 1]], array([2]))
         """
         labels, pseudonyms = found.codes[:-1], np.asarray(found.codes[-1], np.int64)
-        groups = sum_by_tuple(labels, found.counts)
-        both = np.concatenate([np.stack(groups.codes), np.stack(labels)], axis=1)
-        _, number = np.unique(both, axis=1, return_inverse=True)
-        place = np.zeros(int(number.max(initial=-1)) + 1, np.int64)
-        place[number.ravel()[: len(groups.counts)]] = np.arange(len(groups.counts))
-        group_of = place[number.ravel()[len(groups.counts) :]]
+        first, group_of = distinct_tuples(labels, len(found.counts))
+        rows = np.bincount(group_of, found.counts, len(first)).astype(np.int64)
+        groups = Counts(tuple(codes[first] for codes in labels), rows)
         order = np.lexsort((group_of, pseudonyms))
         starts = np.flatnonzero(np.diff(pseudonyms[order], prepend=-1))
         kinds: dict[bytes, int] = {}
@@ -105,10 +110,10 @@ class KnownPeople:
                     "leave them out, or rename the column, and each row is taken for a person"
                 )
         cells, whose = found.codes[: -len(person)], found.codes[-len(person) :]
-        _, persons = np.unique(np.stack(whose), axis=1, return_inverse=True)
-        distinct, tuple_of = np.unique(np.stack(cells), axis=1, return_inverse=True)
-        rows = np.bincount(tuple_of.ravel(), found.counts, distinct.shape[1]).astype(np.int64)
-        return cls(Counts(tuple(distinct), rows), persons.ravel(), tuple_of.ravel())
+        first, tuple_of = distinct_tuples(cells, len(found.counts))
+        rows = np.bincount(tuple_of, found.counts, len(first)).astype(np.int64)
+        tuples = Counts(tuple(codes[first] for codes in cells), rows)
+        return cls(tuples, number_tuples(whose, len(found.counts)), tuple_of)
 
     def count(self, units: LinkedUnits, coverages: Sequence[Coverage]) -> Candidates:
         """Count the people that fit each kind of unit, and the units that fit each of the people.

@@ -9,7 +9,7 @@ Source: Sweeney, k-anonymity: a model for protecting privacy, 2002, section 4.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -17,13 +17,7 @@ import numpy as np
 
 from indistinct.attacks.attack import Attack, OtherTable, option
 from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity
-from indistinct.attacks.complementary import (
-    JoinedReleases,
-    ReleaseEntries,
-    consistent_pairs,
-    number_combinations,
-    rows_in_order,
-)
+from indistinct.attacks.complementary import JoinedReleases, ReleaseEntries, all_consistent_pairs, rows_in_order
 from indistinct.attacks.labels import DISJOINT
 from indistinct.attacks.order.row_order import (
     Agreement,
@@ -37,6 +31,7 @@ from indistinct.attacks.target import OnePolicy, Target
 from indistinct.counting import IntArray
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import read_number
+from indistinct.linkage import DistinctTuples, distinct_tuples, number_tuples
 from indistinct.showing.words import counted
 
 ADVICE = (
@@ -235,9 +230,9 @@ class _Positions:
     def attack(self, k: int | None, significance: float) -> UnsortedReport:
         """Hold the order against random order."""
         earlier, release = self.joined.entries
-        kinds, first = self._kinds()
-        theirs, ours = kinds
-        agreement = self._agreement(kinds, first)
+        kinds = [self._kinds(entries) for entries in self.joined.entries]
+        theirs, ours = (one.number for one in kinds)
+        agreement = self._agreement(kinds)
         by_position = agreement_by_position(ours, theirs, agreement)
         found = {"position": by_position}
         if len(ours):
@@ -264,29 +259,19 @@ class _Positions:
             notes=tuple(notes),
         )
 
-    def _kinds(self) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
-        """Number the rows of each table by how they look, and give a row of each kind."""
-        kinds, first = [], []
-        for entries in self.joined.entries:
-            numbers = number_combinations([entries.values, *entries.labels.T], len(entries.values))
-            kinds.append(numbers)
-            first.append(np.unique(numbers, return_index=True)[1])
-        return (kinds[0], kinds[1]), (first[0], first[1])
+    def _kinds(self, entries: ReleaseEntries) -> DistinctTuples:
+        """Number the rows of a table by how they look."""
+        return distinct_tuples([entries.values, *entries.labels.T], len(entries.values))
 
-    def _agreement(self, kinds: tuple[IntArray, IntArray], first: tuple[IntArray, IntArray]) -> Agreement:
+    def _agreement(self, kinds: Sequence[DistinctTuples]) -> Agreement:
         """Find the kinds of rows of the release (left) and of the earlier table (right) that agree."""
         earlier, release = (
-            ReleaseEntries(one.labels[rows], one.values[rows], np.bincount(numbers, minlength=len(rows)))
-            for one, rows, numbers in zip(self.joined.entries, first, kinds, strict=True)
+            ReleaseEntries(entries.labels[one.first], entries.values[one.first], np.bincount(one.number))
+            for entries, one in zip(self.joined.entries, kinds, strict=True)
         )
-        blocks = [vocabulary.components() for vocabulary in self.joined.vocabularies]
-        lefts, rights = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for left, right, _ in consistent_pairs(
-            release.labels, release.values, earlier, self.joined.vocabularies, blocks
-        ):
-            lefts.append(left)
-            rights.append(right)
-        return Agreement(np.concatenate(lefts), np.concatenate(rights), release.counts, earlier.counts)
+        pairs = all_consistent_pairs(release, earlier, self.joined.vocabularies)
+        assert pairs is not None  # there is no most
+        return Agreement(*pairs, release.counts, earlier.counts)
 
     def _origins(self, ours: IntArray, theirs: IntArray, agreement: Agreement) -> FloatArray:
         """Return for each released row the mean position of the earlier rows that it agrees with."""
@@ -304,18 +289,15 @@ class _Positions:
         met = np.empty((both, len(self.joined.columns)), np.int64)
         agrees = earlier.values[:both] == release.values[:both]
         for column, vocabulary in enumerate(self.joined.vocabularies):
-            pairs = np.column_stack([earlier.labels[:both, column], release.labels[:both, column]])
-            distinct, places = np.unique(pairs, axis=0, return_inverse=True)
-            codes = np.array([vocabulary.meet(one, other) for one, other in distinct.tolist()], np.int64)
-            met[:, column] = codes[places.ravel()]
+            met[:, column] = vocabulary.meets(earlier.labels[:both, column], release.labels[:both, column])
             agrees &= met[:, column] != DISJOINT
-        tuples = number_combinations(list(met[agrees].T), int(agrees.sum()))
+        tuples = number_tuples(list(met[agrees].T), int(agrees.sum()))
         narrower = (met[agrees] != release.labels[:both][agrees]).any(axis=1)
         sizes = np.bincount(tuples)
         return int((narrower & (sizes[tuples] < k)).sum()) if len(tuples) else 0
 
 
-def _by_size(values: tuple[str | None, ...]) -> IntArray:
+def _by_size(values: Sequence[str | None]) -> IntArray:
     """Return the rank of each value: by number if all are numbers, else by text; a missing one last."""
     numbers = [None if value is None else read_number(value) for value in values]
     if any(number is None and value is not None for number, value in zip(numbers, values, strict=True)):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from indistinct.attacks.labels import DisjointSets
 from indistinct.attacks.sharpening.deduction import MINIMAL, Deduced
 from indistinct.attacks.sharpening.downcoding_report import Bound
 from indistinct.attacks.sharpening.possible_rows import PossibleRows
@@ -230,19 +231,12 @@ class Refiner:
 
 def _components(possible: PossibleRows) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Return for each box all boxes that are linked with it by shared tuples, near or far."""
-    lowest = list(range(len(possible.boxes)))
-
-    def root(number: int) -> int:
-        while lowest[number] != number:
-            lowest[number] = lowest[lowest[number]]
-            number = lowest[number]
-        return number
-
+    joined = DisjointSets(len(possible.boxes))
     for members in possible.boxes_of.values():
         for other, _ in members[1:]:
-            lowest[root(other)] = root(members[0][0])
+            joined.join(other, members[0][0])
     together: dict[int, list[int]] = {}
-    for number in range(len(lowest)):
-        together.setdefault(root(number), []).append(number)
+    for number, own in enumerate(joined.numbers().tolist()):
+        together.setdefault(own, []).append(number)
     for numbers in together.values():
         yield from ((number, tuple(numbers)) for number in numbers)
