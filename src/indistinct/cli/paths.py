@@ -28,7 +28,9 @@ Tables = Annotated[
 def only_table(given: Sequence[str], what: str = "TABLE") -> str:
     """Return the one table that was given, where no policy describes several."""
     if len(given) != 1:
-        raise PolicyError(f"{what}: one table is asked for, but {len(given)} are given; only a policy can describe several")
+        raise PolicyError(
+            f"{what}: one table is asked for, but {len(given)} are given; only a policy can describe several"
+        )
     return given[0]
 
 

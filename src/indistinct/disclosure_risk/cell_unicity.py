@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError
 from indistinct.profiling import DistinctRows
 from indistinct.progress import Watch
+from indistinct.showing.fields import as_json
 from indistinct.showing.words import counted
 
 MOST_CELLS = 6
@@ -55,6 +56,8 @@ class UnicityOfCells:
 class Unicity:
     """The share of rows that stand alone, by the number of cells that somebody knows."""
 
+    also: ClassVar[tuple[str, ...]] = ("is_high",)
+
     rows: int
     columns: tuple[str, ...]
     known: tuple[UnicityOfCells, ...]
@@ -79,8 +82,8 @@ class Unicity:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
-        known = [asdict(one) | {"columns": list(one.columns)} for one in self.known]
-        return {"rows": self.rows, "columns": list(self.columns), "known": known, "is_high": self.is_high}
+        found: dict[str, Any] = as_json(self)
+        return found
 
     def __str__(self) -> str:
         lines = [

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.errors import PolicyError, TableError
 from indistinct.policy.load import load_policy
+from indistinct.showing.fields import as_json
 from indistinct.showing.words import counted, list_names
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class Remedy:
 class RowRisk:
     """Why a row is at risk, and what would help it."""
 
+    also: ClassVar[tuple[str, ...]] = ("is_at_risk",)
+
     row: int
     """Its number, from 1."""
     cells: Mapping[str, str | None]
@@ -95,33 +98,12 @@ class RowRisk:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
-        return {
-            "row": self.row,
-            "cells": dict(self.cells),
-            "k": self.k,
-            "size": self.size,
-            "counted": self.noun,
-            "is_at_risk": self.is_at_risk,
-            "shares": dict(self.shares),
-            "singled_out_by": [{"columns": list(one.columns), "size": one.size} for one in self.singled_out_by],
-            "steps": [_as_json(step) for step in self.steps],
-            "best_of_others": [_as_json(step) for step in self.best_of_others],
-            "remedies": [{"size": one.size, "steps": [_as_json(step) for step in one.steps]} for one in self.remedies],
-            "notes": list(self.notes),
-        }
+        found: dict[str, Any] = as_json(self)
+        found["counted"] = found.pop("noun")
+        return found
 
     def __str__(self) -> str:
         return "\n".join(in_words(self))
-
-
-def _as_json(step: LevelStep) -> dict[str, Any]:
-    return {
-        "column": step.column,
-        "level": step.level,
-        "level_name": step.level_name,
-        "label": step.label,
-        "size": step.size,
-    }
 
 
 def in_words(found: RowRisk) -> Iterator[str]:

@@ -26,7 +26,7 @@ from indistinct.linkage.population import counted_people as counted_people
 from indistinct.linkage.population import people_that_fit as people_that_fit
 from indistinct.linkage.spelling import FORMATS as FORMATS
 from indistinct.linkage.spelling import DaySpelling as DaySpelling
-from indistinct.linkage.tuple_numbers import DistinctTuples as DistinctTuples
 from indistinct.linkage.tuple_numbers import EqualPairs as EqualPairs
+from indistinct.linkage.tuple_numbers import TupleNumbers as TupleNumbers
 from indistinct.linkage.tuple_numbers import distinct_tuples as distinct_tuples
 from indistinct.linkage.tuple_numbers import number_tuples as number_tuples

@@ -13,7 +13,7 @@ from indistinct.array_types import IntArray
 MOST_NUMBERS = 1 << 62
 
 
-class DistinctTuples(NamedTuple):
+class TupleNumbers(NamedTuple):
     """The different tuples of some columns, in their order."""
 
     first: IntArray
@@ -31,7 +31,7 @@ def number_tuples(columns: Sequence[Any], rows: int) -> IntArray:
     return distinct_tuples(columns, rows).number
 
 
-def distinct_tuples(columns: Sequence[Any], rows: int) -> DistinctTuples:
+def distinct_tuples(columns: Sequence[Any], rows: int) -> TupleNumbers:
     """Return the different combinations of some columns of numbers, none of which is negative."""
     numbers, room = np.zeros(rows, np.int64), 1
     for column in columns:
@@ -42,7 +42,7 @@ def distinct_tuples(columns: Sequence[Any], rows: int) -> DistinctTuples:
         numbers = numbers * size + column.astype(np.int64)
         room *= size
     _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
-    return DistinctTuples(first, which.ravel())
+    return TupleNumbers(first, which.ravel())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress
 from typing import Any
 
@@ -213,24 +214,32 @@ def queries(
         np.asarray(found.counts, np.int64),
         {name: CoveredLabels.same(values[name], values[name]) for name in names},
     )
-    generator = np.random.default_rng(seed)
+    draw = partial(_draw_query, np.random.default_rng(seed), policy.quasi, dimensions, sensitive, sizes, domains)
+    named, counts = _draw_matching(draw, original, number, selectivity)
+    return Workload(
+        policy, sensitive, dimensions, float(selectivity), seed, domains, tuple(named), np.array(counts, np.int64)
+    )
+
+
+def _draw_matching(
+    draw: Callable[[], Named], original: CountedTable, number: int, selectivity: float
+) -> tuple[list[Named], list[int]]:
+    """Draw queries that some row matches, and count the rows of each; raise if hardly any query is matched."""
     named: list[Named] = []
     counts: list[int] = []
     empty = 0
-    while len(named) < number and empty < EMPTY_DRAWS:
-        query = _draw_query(generator, policy.quasi, dimensions, sensitive, sizes, domains)
+    while len(named) < number:
+        query = draw()
         count = int(original.counts[original.matching(query) > 0].sum())
         if count:
             named.append(query)
             counts.append(count)
         empty = 0 if count else empty + 1
-    if len(named) < number:
-        raise PolicyError(
-            f"selectivity: of {EMPTY_DRAWS:,} queries in a row none matches any row; raise it above {selectivity:g}"
-        )
-    return Workload(
-        policy, sensitive, dimensions, float(selectivity), seed, domains, tuple(named), np.array(counts, np.int64)
-    )
+        if empty == EMPTY_DRAWS:
+            raise PolicyError(
+                f"selectivity: of {EMPTY_DRAWS:,} queries in a row none matches any row; raise it above {selectivity:g}"
+            )
+    return named, counts
 
 
 def predicate_size(values: int, predicates: int, selectivity: float) -> int:

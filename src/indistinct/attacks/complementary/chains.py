@@ -94,12 +94,7 @@ def extend(
     dropped = 0
     weights = _rows_of(chains, releases)
     for left, right, met in consistent_pairs(chains.labels, chains.values, entries, vocabularies):
-        is_barred = np.zeros(len(left), np.bool_)
-        for position, pairs in enumerate(barred):
-            if pairs is not None:
-                members = chains.members[left, position]
-                numbers = pair_numbers(members, right, len(entries.counts))
-                is_barred |= (members != ABSENT) & is_among(numbers, pairs)
+        is_barred = _are_barred(chains.members[left], right, len(entries.counts), barred)
         dropped += int(weights[left[is_barred]] @ entries.counts[right[is_barred]])
         lefts.append(left[~is_barred])
         rights.append(right[~is_barred])
@@ -125,6 +120,15 @@ def extend(
     )
     number = _number_of_pairs(chains.values, weights, entries)
     return made, JoinStep(number, int(weights[left] @ entries.counts[right]) + dropped, dropped)
+
+
+def _are_barred(members: IntArray, right: IntArray, rights: int, barred: Sequence[IntArray | None]) -> BoolArray:
+    """Return which chains have a member that is ruled out for the entry on the right."""
+    found = np.zeros(len(right), np.bool_)
+    for own, pairs in zip(members.T, barred, strict=True):
+        if pairs is not None:
+            found |= (own != ABSENT) & is_among(pair_numbers(own, right, rights), pairs)
+    return found
 
 
 def consistent_pairs(

@@ -40,7 +40,7 @@ def one_to_one(left: IntArray, right: IntArray, left_rows: IntArray, right_rows:
     back = np.argsort(ordered, kind="stable")
     over_left, over_right = left_rows.copy(), right_rows.copy()
     owner = left[order]
-    pairs = pairing.Pairs(starts, owner, ordered, _starts(right, rights), back)
+    pairs = pairing.EntryPairs(starts, owner, ordered, _starts(right, rights), back)
     paired = pairing.pair_off(pairs, over_left, over_right)
     is_kept = paired > 0
     kept_left, kept_right = owner[is_kept], ordered[is_kept] + lefts

@@ -13,7 +13,7 @@ from indistinct.kernel import kernel
 NOBODY = -1
 
 
-class Pairs(NamedTuple):
+class EntryPairs(NamedTuple):
     """The pairs of left and right entries, in the order of their left entries."""
 
     starts: Array
@@ -27,7 +27,7 @@ class Pairs(NamedTuple):
     """(pairs,) int64: the pairs of each right entry"""
 
 
-class Search(NamedTuple):
+class PathSearch(NamedTuple):
     """What a search for a path from left rows to room on the right has seen, and by which pairs it came there."""
 
     seen_left: Array
@@ -42,7 +42,7 @@ class Search(NamedTuple):
     """(rights,) int64: the right entries that were reached"""
 
 
-def pair_off(pairs: Pairs, lefts: Array, room: Array) -> Array:
+def pair_off(pairs: EntryPairs, lefts: Array, room: Array) -> Array:
     """Return how many rows of each pair are paired off, so that as many as possible are in all.
 
     IN   pairs
@@ -53,7 +53,7 @@ def pair_off(pairs: Pairs, lefts: Array, room: Array) -> Array:
     A first fit serves left entries with few pairs first; then alternating paths mend what it spoiled.
     """
     number, others = len(lefts), len(room)
-    search = Search(
+    search = PathSearch(
         np.zeros(number, np.bool_),
         np.zeros(others, np.bool_),
         np.full(others, NOBODY, np.int64),
@@ -68,7 +68,7 @@ def pair_off(pairs: Pairs, lefts: Array, room: Array) -> Array:
 
 
 @kernel
-def _fit_first(pairs: Pairs, lefts: Array, room: Array, paired: Array) -> None:
+def _fit_first(pairs: EntryPairs, lefts: Array, room: Array, paired: Array) -> None:
     """Pair rows with the first room that there is, left entries with few pairs first; OUT lefts, room, paired."""
     for left in order_of(np.diff(pairs.starts)):
         for pair in range(pairs.starts[left], pairs.starts[left + 1]):
@@ -79,7 +79,7 @@ def _fit_first(pairs: Pairs, lefts: Array, room: Array, paired: Array) -> None:
 
 
 @kernel
-def _mend(pairs: Pairs, lefts: Array, room: Array, paired: Array, search: Search) -> None:
+def _mend(pairs: EntryPairs, lefts: Array, room: Array, paired: Array, search: PathSearch) -> None:
     """Pair rows that are left over along paths that shift others; OUT lefts, room, paired.
 
     Entries that a search in vain has seen can never help again, so each is seen in vain once.
@@ -97,7 +97,7 @@ def _mend(pairs: Pairs, lefts: Array, room: Array, paired: Array, search: Search
 
 
 @kernel
-def _find_room(pairs: Pairs, room: Array, paired: Array, search: Search, start: int) -> tuple[int, int, int]:
+def _find_room(pairs: EntryPairs, room: Array, paired: Array, search: PathSearch, start: int) -> tuple[int, int, int]:
     """Return the nearest right entry with room, or NOBODY, and how many left and right entries were reached."""
     head, tail, touched = 0, 1, 0
     search.queue[0] = start
@@ -127,7 +127,7 @@ def _find_room(pairs: Pairs, room: Array, paired: Array, search: Search, start: 
 
 
 @kernel
-def _shift(pairs: Pairs, paired: Array, search: Search, start: int, goal: int, most: int) -> int:
+def _shift(pairs: EntryPairs, paired: Array, search: PathSearch, start: int, goal: int, most: int) -> int:
     """Pair off along the path from a left entry to its goal; return how many rows, no more than ``most``."""
     share, right = most, goal
     while pairs.owner[search.came_by[right]] != start:

@@ -29,7 +29,6 @@ from indistinct.attacks.guessing.known_cells import (
     with_shared_texts,
 )
 from indistinct.attacks.guessing.naive_bayes import NaiveBayes
-from indistinct.attacks.guessing.rates import paired_difference
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import IntArray
 from indistinct.linkage import number_tuples
@@ -95,18 +94,15 @@ class DeFinetti(Attack):
             guessed, likeliest = pairs.guess(columns)
             is_known = truth >= 0
             weights = known.counts
-            counts = [
-                int(weights[is_known & (right == (guessed == truth)) & (other == (likeliest == truth))].sum())
-                for right, other in ((True, True), (True, False), (False, True), (False, False))
-            ]
+            counts = np.zeros((2, 2), np.int64)
+            both = ((guessed == truth)[is_known].astype(int), (likeliest == truth)[is_known].astype(int))
+            np.add.at(counts, both, weights[is_known])
             if left := int(weights[~is_known].sum()):
                 notes.append(
                     f"{name}: {left:,} rows were not counted, whose quasi cells have several values in the original"
                 )
-            tries = sum(counts)
-            if tries:
-                right, control = counts[0] + counts[1], counts[0] + counts[2]
-                guesses.append(Guess(name, tries, right, tries, control, paired_difference(*counts)))
+            if counts.any():
+                guesses.append(Guess.of_pairs(name, counts))
         return DeFinettiReport(tuple(guesses), (*people_notes(policy), *notes))
 
 

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+from indistinct.array_types import IntArray
 from indistinct.attacks.attack import InapplicableError
-from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity, as_json
-from indistinct.attacks.guessing.rates import Interval, wilson
+from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity
+from indistinct.attacks.guessing.rates import Interval, paired_difference, wilson
+from indistinct.showing.fields import as_json
 from indistinct.showing.numbers import percent
 from indistinct.showing.words import counted
 
@@ -49,6 +51,15 @@ class Guess:
     """How often whoever knows only the shares of all values is right, of ``people``; None where there are none."""
     baseline_interval: Interval | None = None
     """The interval of the difference between the rate and that of the baseline."""
+
+    @classmethod
+    def of_pairs(cls, what: str, by_control: IntArray, by_baseline: IntArray | None = None) -> Guess:
+        """Count guesses about the same people, by whether the guess was right (rows), and the other (columns)."""
+        people, right = int(by_control.sum()), int(by_control[1].sum())
+        found = cls(what, people, right, people, int(by_control[:, 1].sum()), _interval(by_control))
+        if by_baseline is None:
+            return found
+        return replace(found, baseline_right=int(by_baseline[:, 1].sum()), baseline_interval=_interval(by_baseline))
 
     @property
     def rate(self) -> float:
@@ -104,6 +115,11 @@ class Guess:
             f"({points(low)} to {points(high)})"
         )
         return said if self.baseline is None else f"{said}; the most frequent value for {percent(self.baseline)}"
+
+
+def _interval(pairs: IntArray) -> Interval:
+    """Return the interval of the difference between two guesses about the same people."""
+    return paired_difference(int(pairs[1, 1]), int(pairs[1, 0]), int(pairs[0, 1]), int(pairs[0, 0]))
 
 
 def points(share: float) -> str:

@@ -38,7 +38,6 @@ from indistinct.attacks.guessing.known_cells import (
     with_shared_texts,
 )
 from indistinct.attacks.guessing.naive_bayes import LabelSpread, NaiveBayes
-from indistinct.attacks.guessing.rates import Interval, paired_difference
 from indistinct.attacks.joint_rows import row_targets
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import IntArray
@@ -208,9 +207,7 @@ class _Guesser:
             is_too = taught_by_others.guess([own[some] for own in ranks.values()], len(some)) == truth[some]
             for table, is_other in ((by_others, is_too), (by_mode, is_mode[some])):
                 np.add.at(table, (is_right[some].astype(int), is_other.astype(int)), weights)
-        people = int(by_others.sum())
-        right, control, baseline = int(by_others[1].sum()), int(by_others[:, 1].sum()), int(by_mode[:, 1].sum())
-        return Guess(self.column, people, right, people, control, _interval(by_others), baseline, _interval(by_mode))
+        return Guess.of_pairs(self.column, by_others, by_mode)
 
     def _train(self, rows: Mapping[str, FloatArray], values: FloatArray) -> NaiveBayes:
         return NaiveBayes.train(values, [taught.spread.spread(rows[name]) for name, taught in self.taught.items()])
@@ -224,8 +221,3 @@ def _folds(inside: CodedRows, others: Sequence[CodedRows]) -> Iterator[tuple[Int
     for fold in folds:
         asked = fold if share == 1 else draw.binomial(fold, share)
         yield asked, others[0] if others else inside.only(slice(None), inside.counts - fold)
-
-
-def _interval(table: IntArray) -> Interval:
-    """Return the interval of the difference between two guesses, by whether the one and the other were right."""
-    return paired_difference(int(table[1, 1]), int(table[1, 0]), int(table[0, 1]), int(table[0, 0]))

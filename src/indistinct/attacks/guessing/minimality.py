@@ -33,7 +33,6 @@ from indistinct.attacks.guessing.known_cells import (
     people_of,
     with_shared_texts,
 )
-from indistinct.attacks.guessing.rates import paired_difference
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import Groups, IntArray, Tally
 from indistinct.errors import PolicyError
@@ -104,11 +103,7 @@ class Minimality(Attack):
         guesses, raised, highest = [], 0, 0.0
         for name in policy.asked_sensitive:
             outcome = found.guess(name)
-            both, first, second, neither = outcome.right
-            people = sum(outcome.right)
-            if people:
-                interval = paired_difference(both, first, second, neither)
-                guesses.append(Guess(name, people, both + first, people, both + second, interval))
+            guesses += [outcome.guess] if outcome.guess.people else []
             raised, highest = max(raised, outcome.raised), max(highest, outcome.highest)
         notes = (*people_notes(policy), *found.notes)
         return MinimalityReport(tuple(guesses), notes, len(found.groups), raised, highest)
@@ -138,8 +133,7 @@ def minimality(release: Any, policy: OnePolicy, original: Any, **reading: Any) -
 class GuessedColumn:
     """What was guessed about one sensitive column."""
 
-    right: tuple[int, int, int, int]
-    """About how many people both guesses were right, only the first, only the control's, and none."""
+    guess: Guess
     raised: int
     highest: float
 
@@ -282,9 +276,7 @@ class UndividedGroups:
             firmer = (beliefs - shares[None, :]).max(axis=1) > FIRMER
             raised += int(firmer.sum())
             highest = max(highest, float(beliefs[firmer].max(initial=0.0)))
-        return GuessedColumn(
-            (int(counts[1, 1]), int(counts[1, 0]), int(counts[0, 1]), int(counts[0, 0])), raised, highest
-        )
+        return GuessedColumn(Guess.of_pairs(name, counts), raised, highest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from indistinct.attacks.target import OnePolicy, Target
 from indistinct.counting import IntArray
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import read_number
-from indistinct.linkage import DistinctTuples, distinct_tuples, number_tuples
+from indistinct.linkage import TupleNumbers, distinct_tuples, number_tuples
 from indistinct.showing.words import counted
 
 ADVICE = (
@@ -259,11 +259,11 @@ class _Positions:
             notes=tuple(notes),
         )
 
-    def _kinds(self, entries: ReleaseEntries) -> DistinctTuples:
+    def _kinds(self, entries: ReleaseEntries) -> TupleNumbers:
         """Number the rows of a table by how they look."""
         return distinct_tuples([entries.values, *entries.labels.T], len(entries.values))
 
-    def _agreement(self, kinds: Sequence[DistinctTuples]) -> Agreement:
+    def _agreement(self, kinds: Sequence[TupleNumbers]) -> Agreement:
         """Find the kinds of rows of the release (left) and of the earlier table (right) that agree."""
         earlier, release = (
             ReleaseEntries(entries.labels[one.first], entries.values[one.first], np.bincount(one.number))
