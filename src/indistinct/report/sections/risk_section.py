@@ -33,7 +33,7 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
     the policy says whose row it is, ``people`` has those that are known in people, and the population is left out,
     since it has people and a release does not say whose its rows are. A release without a row has no risk to measure.
     """
-    if not subject.released.count():
+    if not any(rows.count() for rows in subject.tables.values()):
         return []
     is_asked = population is not None and subject.form.generalizes and not subject.policy.person_columns
     whole = None if subject.policy.eligible else subject.original
