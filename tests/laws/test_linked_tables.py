@@ -538,12 +538,24 @@ def test_algorithms_that_do_not_join_tables_refuse(algorithm):
         ix.anonymize(tables(CROWD), policy(), algorithm=algorithm)
 
 
+def test_several_tables_are_compared_by_the_algorithms_that_join_them(tmp_path):
+    """As one table is: each answer is what the algorithm releases alone; queries are asked of one table."""
+    original, asked = tables(CROWD), policy()
+    found = ix.compare(original, asked, algorithms=["lattice", "datafly", "regroup"])
+    assert [trial.ending for trial in found.trials] == ["released", "released", "refused"]
+    for trial in found.trials[:2]:
+        with ix.anonymize(original, asked, algorithm=trial.algorithm) as release:
+            assert (trial.node, trial.suppressed) == (release.node, release.suppressed)
+            assert trial.people["smallest_profile"] == release.facts.people.smallest_profile
+    with pytest.raises(ix.TableError, match="give each by its name"):
+        ix.compare(original["patients"], asked)
+
+
 def test_what_takes_one_table_says_so(tmp_path):
     original, asked = tables(CROWD), policy()
     for use in (
         lambda: ix.solutions(original["patients"], asked),
         lambda: ix.frontier(original["patients"], asked),
-        lambda: ix.compare(original["patients"], asked),
         lambda: ix.risk(original["patients"], policy=asked),
         lambda: ix.queries(original["patients"], asked),
         lambda: ix.for_recipient(asked, dict.fromkeys(asked.quasi, 0.5)),
@@ -750,12 +762,8 @@ def test_what_else_is_false_is_caught():
 
 
 def test_tables_in_spark_are_refused():
-    from types import SimpleNamespace
-
-    from indistinct.proof.tables_verdict import refuse_other_engines
-
-    with pytest.raises(ix.TableError, match="not supported in Spark"):
-        refuse_other_engines({"visits": SimpleNamespace(kind="spark")})
+    with pytest.raises(ix.TableError, match="visits: several tables that belong together are not supported in Spark"):
+        policy().form.refuse_engines({"visits": "spark"})
 
 
 def test_cells_mean_in_several_tables_what_they_mean_in_one():

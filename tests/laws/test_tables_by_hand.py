@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ix
-from indistinct.proof import tables_verdict
 from indistinct.proof.checks import Check
+from indistinct.proof.judges import several_tables
+from indistinct.release.released_tables import Claims
 
 AGES = ix.levels([["31", "30s"], ["32", "30s"], ["45", "40s"], ["46", "40s"]], top="*")
 
@@ -259,7 +260,7 @@ def test_cells_that_cannot_be_read_are_counted_by_table() -> None:
     }
 
     def checks(claimed: dict[str, int] | None) -> list[tuple[str, bool]]:
-        found = tables_verdict._unreadable_checks(originals, claimed)
+        found = several_tables._unreadable_checks(originals, claimed)
         return [(check.numbers["table"], check.passed) for check in found]
 
     assert checks(None) == checks({"people.age": 2}) == [("people", True)]
@@ -269,13 +270,9 @@ def test_cells_that_cannot_be_read_are_counted_by_table() -> None:
 
 def test_tables_of_spark_are_refused_beside_others(monkeypatch: pytest.MonkeyPatch) -> None:
     spark: Any = {"people": SimpleNamespace(kind="arrow"), "drugs": SimpleNamespace(kind="spark")}
-    with pytest.raises(ix.TableError, match="drugs: several tables that belong together are not supported in Spark"):
-        tables_verdict.refuse_other_engines(spark)
-    with pytest.raises(ix.TableError, match="not supported in Spark"):
-        tables_verdict.judge_tables((SimpleNamespace(), spark), POLICY, None, None)  # type: ignore[arg-type]
-    monkeypatch.setattr(tables_verdict, "use_table", lambda rows: nullcontext(rows))
-    with (
-        pytest.raises(ix.TableError, match="not supported in Spark"),
-        tables_verdict._open_originals(spark, POLICY, {}),
-    ):
+    why = "drugs: several tables that belong together are not supported in Spark"
+    with pytest.raises(ix.TableError, match=why):
+        several_tables.JUDGE(SimpleNamespace(), spark, POLICY, Claims()).recount()  # type: ignore[arg-type]
+    monkeypatch.setattr(several_tables, "use_table", lambda rows: nullcontext(rows))
+    with pytest.raises(ix.TableError, match=why), several_tables._open_originals(spark, POLICY, {}):
         pass

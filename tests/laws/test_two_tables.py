@@ -21,7 +21,7 @@ from helpers import adversary
 from helpers.papers import table_of
 from helpers.profiles import cases, examples
 from indistinct.engine import Counts, ValueCounts, open_table
-from indistinct.proof.two_tables import judge, prove
+from indistinct.proof.judges.two_tables import judge, prove
 from indistinct.search.two_tables.anatomy import Anatomy
 from indistinct.search.two_tables.lossy_join import LossyJoin
 

@@ -415,10 +415,10 @@ def test_what_was_not_checked_is_named() -> None:
     said = measured(document(unreadable={"age": 1}), POLICY, FOUND).model_copy(
         update={"measures": {"loss": 0.5, "own": 1.0}}
     )
-    (proved,) = unchecked_statements(said, has_original=True, measured=ALL_MEASURES)
+    (proved,) = unchecked_statements(said, has_original=True, is_measured=True)
     always = ["is_proven", "gap", "algorithm", "options", "made_by", "made_at"]
     assert proved.numbers == {"statements": always, "measures": [], "other_measures": 1}
-    (alone,) = unchecked_statements(said, has_original=False, measured=FROM_STATEMENTS)
+    (alone,) = unchecked_statements(said, has_original=False, is_measured=False)
     assert alone.numbers == {
         "statements": ["suppressed", "node", "unreadable", *always],
         "measures": ["loss"],

@@ -21,8 +21,9 @@ import indistinct as ix
 from helpers.profiles import examples
 from indistinct.engine import Rows, ValueCounts, open_table
 from indistinct.policy import Condition, Part, Person, Policy
-from indistinct.proof import perturbed_numbers, two_tables
+from indistinct.proof import perturbed_numbers
 from indistinct.proof.checks import Check
+from indistinct.proof.judges import two_tables
 from indistinct.proof.people_recount import (
     _entries_left,
     count_people,

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 import indistinct as ix
 from indistinct.cli.commands import app
 from indistinct.examples import save_examples
-from indistinct.proof.checks import signature_check, told_as_forged
+from indistinct.proof.checks import signature_check, explain_bad_signature
 from indistinct.release import recount_alone
 from indistinct.release.folder import MANIFEST, SIGNATURE, VERIFIER, file_digest
 from indistinct.release.released_tables import ReleasedTables
@@ -125,7 +125,7 @@ def test_a_table_that_cannot_be_opened_is_no_forgery(tmp_path: Path, keys: ix.Ke
     policy = ix.Policy({"age": ix.quasi(ix.suppress())}, [ix.KAnonymity(2)])
     with pytest.raises(ix.TableError):
         ix.verify(tmp_path / "gone.csv", policy, key=keys.public)
-    with pytest.raises(ix.TableError, match="no folder"), told_as_forged(pa.table({}), keys.public):
+    with pytest.raises(ix.TableError, match="no folder"), explain_bad_signature(pa.table({}), keys.public):
         raise ix.TableError("no folder")
 
 

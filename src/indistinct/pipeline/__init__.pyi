@@ -6,6 +6,7 @@ from indistinct.pipeline.pipeline import anonymize as anonymize
 from indistinct.pipeline.stages import Counted as Counted
 from indistinct.pipeline.stages import choose_algorithm as choose_algorithm
 from indistinct.pipeline.stages import count as count
+from indistinct.pipeline.stages import open_tables as open_tables
 from indistinct.pipeline.stages import recode as recode
 from indistinct.pipeline.stages import recount as recount
 from indistinct.pipeline.stages import refuse_nothing as refuse_nothing

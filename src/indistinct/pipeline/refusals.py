@@ -25,10 +25,7 @@ READ_AS_NUMBERS = ("intervals", "rounding")
 def refuse_tables(tables: Mapping[str, Rows], policy: Policy, seed: Seed | None = None) -> None:
     """Raise if a policy does not fit its tables, or cannot be kept on them: all that is known before they are read."""
     policy.check_tables({name: rows.columns() for name, rows in tables.items()})  # every mistake at once
-    if policy.form.is_joined and (others := [name for name, rows in tables.items() if rows.kind == "spark"]):
-        raise TableError(
-            f"{others[0]}: several tables that belong together are not supported in Spark; write to Parquet"
-        )
+    policy.form.refuse_engines({name: rows.kind for name, rows in tables.items()})
     if seed is not None:
         for rows in tables.values():
             refuse_seed(rows, policy)

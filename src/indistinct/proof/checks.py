@@ -133,12 +133,12 @@ class Recount:
     @property
     def has_columns(self) -> bool:
         """The tables have their columns."""
-        return all(check.passed for check in self.checks if check.id == "cells.columns")
+        return all(check.passed for check in self.checks if check.id in ("cells.columns", "tables.names"))
 
     @property
     def smallest(self) -> int:
         """The rows of the smallest group; 0 if there is none."""
-        return int(self.sizes.min(initial=self.rows))
+        return int(self.sizes.min()) if len(self.sizes) else 0
 
 
 def columns_check(columns: Sequence[str], expected: Sequence[str], policy: Policy) -> Check:
@@ -195,6 +195,15 @@ def level_checks(released: Rows, policy: Policy) -> list[Check]:
         finer = sum(column.shows_value(label) for label in labels)
         checks.append(Check("cells.level", not finer, {"column": name, "level": level, "finer": finer}))
     return checks
+
+
+def cell_checks(released: Rows, policy: Policy) -> list[Check]:
+    """Check what single cells of a table may be, before models are asked."""
+    return [
+        *pseudonym_checks(released, policy),
+        *level_checks(released, policy),
+        *code_checks(released, policy, [name for name in policy.compared_columns if name not in policy.quasi]),
+    ]
 
 
 def unreadable_checks(source: Rows, claimed: Mapping[str, int] | None) -> list[Check]:
@@ -312,7 +321,7 @@ def signature_check(released: ReleasedTables, key: Any) -> Check:
 
 
 @contextmanager
-def told_as_forged(table: Any, key: Any) -> Iterator[None]:
+def explain_bad_signature(table: Any, key: Any) -> Iterator[None]:
     """Say first of a release that cannot be opened that it is not the one that was signed, if that is so."""
     try:
         yield

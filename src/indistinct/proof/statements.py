@@ -91,12 +91,11 @@ def manifest_check(
     return Check("manifest.statements", not wrong, {"wrong": wrong} if wrong else {})
 
 
-def unchecked_statements(
-    stated: Manifest, *, has_original: bool, measured: Sequence[str], is_linked: bool = False
-) -> list[NotChecked]:
-    """Return what a manifest states that was not checked; ``measured`` are the measures that were."""
+def unchecked_statements(stated: Manifest, *, has_original: bool, is_measured: bool) -> list[NotChecked]:
+    """Return what a manifest states that was not checked; ``is_measured`` if measures were compared with cells."""
+    measured = (*FROM_STATEMENTS, *(FROM_ORIGINAL if is_measured else ())) if stated.shape.is_measured_anew else ()
     checked = {"suppressed", "node", "unreadable"} if has_original else set()
-    checked |= {"mean_levels"} if has_original and set(FROM_ORIGINAL) <= set(measured) else set()
+    checked |= {"mean_levels"} if is_measured else set()
     names = [
         name
         for name in Manifest.model_fields
@@ -320,7 +319,7 @@ def _measures(stated: Manifest, known: Known) -> bool:
     needed = set(STATED_OF_DRAWN if is_drawn else (*FROM_STATEMENTS, *FROM_ORIGINAL))
     if own != needed or any(stated.measures.get(name, 0) > 1 for name in SHARES):
         return False
-    is_followed = known.compares_policy and not known.policy.form.is_joined
+    is_followed = known.compares_policy and stated.shape.is_measured_anew
     if not is_followed or not (_heights(stated, known) and _node(stated, known) and _mean_levels(stated, known)):
         return True  # the levels are said to be wrong already
     return not mistaken_measures(stated.measures, measures_from_statements(stated, known.policy, known.found.sizes))

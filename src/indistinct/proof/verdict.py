@@ -11,45 +11,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
-
-from indistinct.counting import Groups, IntArray, as_declared
-from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError, TableError
-from indistinct.linkage import counted_people
-from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
+from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
 from indistinct.policy.stated_policy import stated_policy
-from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.canonical import canonical_checks
 from indistinct.proof.checks import (
     Check,
     Checked,
     NotChecked,
     Recount,
-    code_checks,
-    columns_check,
-    counted_groups,
+    explain_bad_signature,
     folder_checks,
-    implied_of_rows,
-    knows_few,
-    level_checks,
     limit_checks,
-    model_check,
-    pseudonym_checks,
     reader_checks,
-    told_as_forged,
     unchecked_signature,
-    unreadable_checks,
     unsafe_checks,
 )
-from indistinct.proof.known_columns import CodedTuples, KnownColumns
-from indistinct.proof.people_recount import NOT_COUNTED, count_people, pseudonym_people_checks, stated_people_checks
-from indistinct.proof.perturbed_numbers import perturbation_checks
+from indistinct.proof.judges.judge import Judge, judge_of
+from indistinct.proof.known_columns import KnownColumns
+from indistinct.proof.people_recount import NOT_COUNTED
 from indistinct.proof.sentences import PLURALS, count_words
-from indistinct.proof.stated_measures import FROM_ORIGINAL, FROM_STATEMENTS
 from indistinct.proof.statements import manifest_check, search_check, unchecked_statements
-from indistinct.release.manifest import Manifest, StatedCheck, StatedKnown, StatedVerdict
+from indistinct.release.manifest import StatedCheck, StatedKnown, StatedVerdict
 from indistinct.release.released_tables import Claims, ReleasedTables
 from indistinct.showing.words import counted
 
@@ -134,7 +118,10 @@ def verify(
     original: Any = None,
     key: Any = None,
     canonical: bool = False,
-    **how: Any,
+    suppressed: int | None = None,
+    node: Mapping[str, int] | None = None,
+    is_local: bool | None = None,
+    **reading: Any,
 ) -> Verdict:
     """Judge any table, or a release folder, by a policy or its path; with ``original`` also whether it is true.
 
@@ -147,85 +134,76 @@ def verify(
     signed this very manifest. ``canonical`` also compares each file with the one canonical writing of its rows, in
     their order. Several tables that belong together, and their originals, are given by name.
 
-    ``how`` is what a table without a manifest says of itself, ``suppressed``, ``node`` and ``is_local`` (cells were
-    generalized one by one); ``node`` is only a hint and is not believed. What else it has goes to the engine:
+    Of a table without a manifest can be said how many rows are ``suppressed``, its ``node``, and that cells were
+    generalized one by one (``is_local``); ``node`` is only a hint and is not believed. ``reading`` goes to the engine:
     memory_limit and threads for all tables; delimiter and encoding for the original, since a folder says how its own
     is written.
     """
-    claimed, reading = _take_claims(how)
     policy = None if policy is None else load_policy(policy)
-    if policy is not None and policy.tables:
-        return _verify_tables(table, policy, original, claimed, reading | {"canonical": canonical, "key": key})
-    with told_as_forged(table, key):
-        released = ReleasedTables.of(table, **reading)
-    if policy is not None:
-        released = released.named_by(policy, is_release=True)
-    if policy is None and released.form.is_joined:
-        raise TableError("the release holds several tables that belong together; give the policy of all of them")
-    claims = _claims(claimed, released)
-    not_checked: list[NotChecked] = []
-    if policy is None and original is not None:
-        raise PolicyError(
-            "to prove a release against the original its policy is needed: its hierarchies tell what is true"
-        )
-    if is_stated := policy is None:
-        policy, not_checked = _policy_of_manifest(released.manifest)
+    with explain_bad_signature(table, key):
+        released = ReleasedTables.of(table, policy, is_release=True, **reading)
+    claims = _claims(Claims(suppressed, node, is_local), released)
+    is_stated, not_checked = policy is None, list[NotChecked]()
+    if policy is None:
+        policy, not_checked = _policy_of_manifest(released, original)
     checks = folder_checks(released, None if is_stated else policy, key)
-    is_removed = not released.form.blanks or policy.suppressed_rows == "remove"
     with released.rows() as tables:
-        found = _judge_one_table(tables["table"], policy) if released.form.generalizes else _judge_apart(tables, policy)
+        judge = judge_of(released, tables, policy, claims)
+        if original is not None:
+            judge.refuse_original(original)
+        found = judge.recount()
         checks += found.checks
         for name, rows in tables.items():
-            checks += reader_checks(released.sources[name], rows, policy)
+            checks += reader_checks(released.sources[name], rows, judge.policies.get(name, policy))
         if canonical:
-            more, unsaid = canonical_checks(released, tables, dict.fromkeys(tables, policy))
+            more, unsaid = canonical_checks(released, tables, judge.policies)
             checks, not_checked = [*checks, *more], [*not_checked, *unsaid]
-        limit = (
-            limit_checks(policy, claims.suppressed, found.rows + claims.suppressed * is_removed)
-            if claims.suppressed is not None
-            else []
-        )
-        is_sound = True
-        if released.manifest is not None:
-            statements = manifest_check(released.manifest, policy, found, [*found.checks, *limit], is_stated=is_stated)
-            is_sound = statements.passed
-            checks += [search_check(released.manifest, policy), statements]
-            if policy.links_rows and found.has_columns and found.rows:
-                checks += pseudonym_people_checks(released.manifest, tables["table"], policy)
-        figures: Check | None = None
-        if original is not None and found.has_columns and found.rows:
-            with use_table(original, **reading) as given, as_declared(given, policy) as source:
-                checks += unreadable_checks(source, claims.unreadable)
-                proof = (
-                    _prove_one_table(tables["table"], source, policy, claims)
-                    if released.form.generalizes
-                    else _prove_apart(tables, source, policy, claims)
-                )
-                checks += proof
-                said = released.said
-                if said is not None and is_sound and all(check.passed for check in proof):
-                    from indistinct.proof.stated_measures import measures_check
-
-                    first = tables[released.form.first]
-                    figures = measures_check(said, first, source, policy, found.sizes)
-                    checks += stated_people_checks(said, source, policy)
-            checks += [] if figures is None else [figures]
+        stated, is_sound = _stated_checks(judge, found, is_stated=is_stated)
+        checks += stated
+        has_original = original is not None and found.has_columns and found.rows > 0
+        if has_original:
+            checks += judge.prove(original, found, is_sound=is_sound, **reading)
         else:
-            checks += limit
+            checks += _limit(judge, found)
             checks += [NOT_COUNTED] if policy.person_columns and not policy.links_rows else []
     if released.manifest is not None:
         checks += unsafe_checks(released, checks)
-        measured = (*FROM_STATEMENTS, *(FROM_ORIGINAL if figures is not None else ()))
-        not_checked += unchecked_statements(released.manifest, has_original=original is not None, measured=measured)
+        is_measured = any(check.id == "manifest.measures" for check in checks)
+        not_checked += unchecked_statements(released.manifest, has_original=has_original, is_measured=is_measured)
         not_checked += unchecked_signature(released, key)
     return Verdict(
         tuple(checks), found.rows, len(found.sizes), found.smallest, found.noun, tuple(not_checked), found.known
     )
 
 
-def _policy_of_manifest(manifest: Manifest | None) -> tuple[Policy, list[NotChecked]]:
-    """Return the policy that a manifest states, and what a recipient cannot check who has no other."""
+def _stated_checks(judge: Judge, found: Recount, *, is_stated: bool) -> tuple[list[Check], bool]:
+    """Check what a manifest states, if there is one, and return whether all of it is possible."""
+    manifest = judge.released.manifest
     if manifest is None:
+        return [], True
+    recounted = [*found.checks, *_limit(judge, found)]
+    statements = manifest_check(manifest, judge.policy, found, recounted, is_stated=is_stated)
+    checks = [search_check(manifest, judge.policy), statements]
+    return checks + (judge.stated_people_checks() if found.has_columns and found.rows else []), statements.passed
+
+
+def _limit(judge: Judge, found: Recount) -> list[Check]:
+    """Check the number of suppressed rows that is stated; those that were left blank are among the rows."""
+    if judge.claims.suppressed is None:
+        return []
+    is_removed = not judge.released.form.blanks or judge.policy.suppressed_rows == "remove"
+    return limit_checks(judge.policy, judge.claims.suppressed, found.rows + judge.claims.suppressed * is_removed)
+
+
+def _policy_of_manifest(released: ReleasedTables, original: Any) -> tuple[Policy, list[NotChecked]]:
+    """Return the policy that a manifest states, and what a recipient cannot check who has no other."""
+    if released.form.is_joined:
+        raise TableError("the release holds several tables that belong together; give the policy of all of them")
+    if original is not None:
+        raise PolicyError(
+            "to prove a release against the original its policy is needed: its hierarchies tell what is true"
+        )
+    if (manifest := released.manifest) is None:
         raise TableError(
             "without a policy file only a release folder with its manifest.json can be verified; say verify POLICY "
             "RELEASE, or give the folder"
@@ -243,42 +221,6 @@ def _policy_of_manifest(manifest: Manifest | None) -> tuple[Policy, list[NotChec
     ]
 
 
-def _verify_tables(table: Any, policy: Policy, original: Any, claimed: Claims, reading: Mapping[str, Any]) -> Verdict:
-    """Judge several tables that belong together."""
-    from indistinct.proof.tables_verdict import judge_tables
-
-    if original is not None and not isinstance(original, Mapping):
-        raise TableError(f"original: the policy describes several tables; give each by name: {', '.join(policy.parts)}")
-    canonical, key = reading["canonical"], reading["key"]
-    reading = {name: value for name, value in reading.items() if name not in ("canonical", "key")}
-    with told_as_forged(table, key):
-        released = ReleasedTables.of(table, policy, **reading).named_by(policy, is_release=True)
-    checks = folder_checks(released, policy, key)
-    unsaid: list[NotChecked] = []
-    with released.rows() as tables:
-        for name, part in policy.parts.items():
-            if name in tables:
-                checks += reader_checks(released.sources[name], tables[name], part.policy)
-        if canonical:
-            more, unsaid = canonical_checks(released, tables, {n: part.policy for n, part in policy.parts.items()})
-            checks += more
-        claims = _claims(claimed, released)
-        found, rows, sizes = judge_tables((released, tables), policy, original, claims, **reading)
-    if released.manifest is not None:
-        found += unsafe_checks(released, [*checks, *found])
-        unsaid += unchecked_statements(released.manifest, has_original=original is not None, measured=())
-        unsaid += unchecked_signature(released, key)
-    smallest = int(sizes.min()) if len(sizes) else 0
-    return Verdict((*checks, *found), rows, len(sizes), smallest, "profile", tuple(unsaid))
-
-
-def _take_claims(how: Mapping[str, Any]) -> tuple[Claims, dict[str, Any]]:
-    """Return what the caller says of a table, apart from how it is read."""
-    names = ("suppressed", "node", "is_local")
-    reading = {name: value for name, value in how.items() if name not in names}
-    return Claims(**{name: how[name] for name in names if name in how}), reading
-
-
 def _claims(claimed: Claims, released: ReleasedTables) -> Claims:
     """Return what the caller says, and else what the release says."""
     stated = released.claims
@@ -287,97 +229,3 @@ def _claims(claimed: Claims, released: ReleasedTables) -> Claims:
     node = stated.node if claimed.node is None else claimed.node
     suppressed = stated.suppressed if claimed.suppressed is None else claimed.suppressed
     return replace(stated, suppressed=suppressed, node=node, is_local=node is None)
-
-
-def _judge_apart(tables: Mapping[str, Rows], policy: Policy) -> Recount:
-    from indistinct.proof.two_tables import judge_two_tables
-
-    return judge_two_tables(tables, policy)
-
-
-def _prove_apart(tables: Mapping[str, Rows], source: Rows, policy: Policy, claims: Claims) -> list[Check]:
-    from indistinct.proof.two_tables import prove_two_tables
-
-    return prove_two_tables(tables, source, policy, claims.suppressed)
-
-
-def _prove_one_table(released: Rows, source: Rows, policy: Policy, claims: Claims) -> list[Check]:
-    """Check truthfulness, one to one, and least suppression against the original."""
-    from indistinct.proof.truth.by_column import prove_by_column
-    from indistinct.proof.truth.cell_by_cell import prove_cell_by_cell
-
-    if claims.is_local:
-        return prove_cell_by_cell(released, source, policy, claims.suppressed)
-    checks = prove_by_column(released, source, policy, claims.node, claims.suppressed)
-    if claims.is_local is None and not checks[0].passed:  # nothing says how the table was made
-        return prove_cell_by_cell(released, source, policy, claims.suppressed)
-    return checks
-
-
-def _judge_one_table(released: Rows, policy: Policy) -> Recount:
-    """Check columns and models from the released cells alone."""
-    sizes = _Sizes(released, policy)
-    checks = tuple(_checks_of_cells(released, policy, sizes))
-    return Recount(checks, sizes.by(policy.quasi), sizes.rows, known=tuple(sizes.known))
-
-
-def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Check]:
-    checks = [columns_check(released.columns(), policy.released_columns, policy)]
-    if not sizes.has_quasi:
-        return checks
-    if sizes.rows == 0 and not policy.is_drawn:
-        return [*checks, Check("cells.rows", False)]
-    checks += [
-        *pseudonym_checks(released, policy),
-        *level_checks(released, policy),
-        *code_checks(released, policy, [name for name in policy.compared_columns if name not in policy.quasi]),
-    ]
-    if policy.perturbed:
-        checks += perturbation_checks(released, policy)
-    if policy.links_rows and PSEUDONYM in released.columns():
-        checks += count_people(released, policy, (PSEUDONYM,))
-    for name, quasi, model in policy.requirements():
-        if any(column not in released.columns() for column in sensitive_columns(model, policy)):
-            checks.append(Check(f"model.{model.name}", False, {"on": name, "why": "no sensitive column"}))
-        elif knows_few(model, quasi):
-            checks.append(sizes.by_known(model, name, quasi).check(model))
-        else:
-            own = implied_of_rows(model, links_rows=policy.links_rows) if policy.person_columns else model
-            checks += [] if own is None else [model_check(own, sizes.groups_for(quasi, own), name)]
-    return checks
-
-
-class _Sizes:
-    """Group sizes of a released table, each counted once: to read a file again takes long."""
-
-    def __init__(self, released: Rows, policy: Policy) -> None:
-        self._released = released
-        self._policy = policy
-        self._known: dict[tuple[str, ...], IntArray] = {}
-        self._tuples: CodedTuples | None = None
-        self.known: list[KnownColumns] = []
-        self.has_quasi = all(name in released.columns() for name in policy.quasi)
-        self.rows = int(self.by(policy.quasi).sum()) if self.has_quasi else released.count()
-
-    def by(self, columns: Sequence[str]) -> IntArray:
-        """Return the sizes of the groups over these columns; none if the table lacks a quasi column."""
-        if not self.has_quasi:
-            return np.zeros(0, np.int64)
-        if tuple(columns) not in self._known:
-            self._known[tuple(columns)] = self._released.sizes_by(columns)
-        return self._known[tuple(columns)]
-
-    def by_known(self, model: PrivacyModel, name: str, columns: Sequence[str]) -> KnownColumns:
-        """Count every set of as many columns as the model says that others know, all of them from one scan."""
-        if self._tuples is None:
-            self._tuples = CodedTuples.of(self._released, self._policy.quasi)
-        self.known.append(KnownColumns.count(model, name, columns, self._tuples))
-        return self.known[-1]
-
-    def groups_for(self, columns: Sequence[str], model: PrivacyModel) -> Groups:
-        """Return the groups over these columns, with their sensitive values if the model asks about any."""
-        if model.asks_population:
-            return counted_people(self._released, columns, self._policy, model)
-        if not sensitive_columns(model, self._policy):
-            return Groups.of_sizes(self.by(columns))
-        return counted_groups(self._released, columns, self._policy, model)

@@ -7,7 +7,7 @@ else asks a form what follows from that, and never which one it is.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import ClassVar, Literal
 
@@ -35,6 +35,10 @@ class Form(ABC):
     """Quasi cells are released as labels; else as they are, apart from sensitive values."""
     is_joined: ClassVar[bool] = False
     """Columns are named ``table.column``, since each table has its own."""
+    judged_in: ClassVar[str] = "one_table"
+    """The module of ``proof/judges`` that judges it."""
+    is_measured_anew: ClassVar[bool] = True
+    """Its measures can be worked out anew from what it states and shows."""
     first: str
     """The table that has the quasi columns; asked of several tables it raises a TableError."""
     blanks: ClassVar[bool] = True
@@ -50,6 +54,10 @@ class Form(ABC):
         if len(found) < len(files) or not self.takes(found):
             raise ValueError("the files are not those of a release of this form")
         return found
+
+    def refuse_engines(self, kinds: Mapping[str, str]) -> None:
+        """Raise a TableError if tables cannot be where they are; ``kinds`` has the engine of each."""
+        return
 
     def only_table(self, names: Iterable[str]) -> str:
         """Return the name of the only table; raise a TableError that names all of them if there are several."""
@@ -88,6 +96,7 @@ class _TwoTables(Form):
     rows = "rows in two tables"
     tables = "the tables"
     generalizes = False
+    judged_in = "two_tables"
     first = "quasi"
     blanks = False
 
@@ -112,12 +121,22 @@ class _LinkedTables(Form):
     unit, units = "person", "people"
     tables = "the tables"
     is_joined = True
+    judged_in = "several_tables"
+    is_measured_anew = False
     blanks = False
 
     @property
     def first(self) -> str:  # type: ignore[override]
         """Each table has quasi columns of its own."""
         raise TableError("the release holds several tables that belong together; this takes a release of one")
+
+    def refuse_engines(self, kinds: Mapping[str, str]) -> None:
+        """Refuse Spark, which does not know whose rows other tables have."""
+        for name, kind in kinds.items():
+            if kind == "spark":
+                raise TableError(
+                    f"{name}: several tables that belong together are not supported in Spark; write to Parquet"
+                )
 
     def takes(self, names: Collection[str]) -> bool:
         """Every name may be one of a policy's."""

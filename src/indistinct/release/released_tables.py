@@ -106,15 +106,17 @@ class ReleasedTables:
             object.__setattr__(self, "form", form_of(self.sources))
 
     @classmethod
-    def of(cls, release: Any, policy: Policy | None = None, **reading: Any) -> ReleasedTables:
+    def of(
+        cls, release: Any, policy: Policy | None = None, *, is_release: bool = False, **reading: Any
+    ) -> ReleasedTables:
         """Take a Release, a release folder, tables by name (``{"quasi": …, "sensitive": …}``) or one of any kind.
 
-        Rows that are opened have the names of the ``policy``, or of the one that a folder states. ``reading`` goes to
-        the engine. A folder says itself how its tables are written, so a delimiter and an encoding are for other
-        tables.
+        Rows that are opened have the names of the ``policy``, or of the one that a folder states. ``is_release`` claims
+        that they are no original, whatever they are. ``reading`` goes to the engine. A folder says itself how its
+        tables are written, so a delimiter and an encoding are for other tables.
         """
         found = cls._take(release, reading, None if policy is None else policy.form)
-        return found if policy is None else found.named_by(policy)
+        return found if policy is None else found.named_by(policy, is_release=is_release)
 
     @classmethod
     def _take(cls, release: Any, reading: Mapping[str, Any], form: Form | None) -> ReleasedTables:

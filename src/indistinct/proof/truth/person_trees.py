@@ -191,6 +191,10 @@ class PersonTrees:
             )
         return Groups.of_sizes(np.bincount(class_of[is_left], minlength=number), tallies)
 
+    def rows_by_table(self) -> dict[str, int]:
+        """Return the rows of each table."""
+        return {name: len(table.persons) for name, table in self.tables.items()}
+
     def rows_of(self, is_chosen: NDArray[np.bool_]) -> int:
         """Return the number of rows of some people in all tables."""
         return sum(int(is_chosen[table.persons[table.persons != NOBODY]].sum()) for table in self.tables.values())

@@ -1,4 +1,4 @@
-"""verify() for several tables that belong together: what a recipient gets by joining them, and with the originals.
+"""Several tables that belong together: what a recipient gets by joining them, and the proof by their originals.
 
 From the released tables alone: no reference leads nowhere, and every model holds on the people who share a tree. With
 the originals: every cell is true, and each pseudonym stands for all rows of one person, in all tables.
@@ -21,66 +21,90 @@ from indistinct.privacy.model import BoolArray
 from indistinct.proof.checks import (
     Check,
     Recount,
+    cell_checks,
     claim_checks,
-    code_checks,
     columns_check,
-    level_checks,
     limit_checks,
     model_check,
-    pseudonym_checks,
     unreadable_checks,
 )
-from indistinct.proof.statements import manifest_check, search_check
+from indistinct.proof.judges.judge import Judge
 from indistinct.proof.truth.by_column import general_like
 from indistinct.proof.truth.linked_people import linked_people_checks
 from indistinct.proof.truth.person_trees import Numbers, PersonTrees
 from indistinct.release.manifest import Manifest
-from indistinct.release.released_tables import Claims, ReleasedTables
 
 QUASI_OF_ALL = "all tables"
 
 
-def judge_tables(
-    release: tuple[ReleasedTables, Mapping[str, Rows]],
-    policy: Policy,
-    originals: Any,
-    claims: Claims,
-    **reading: Any,
-) -> tuple[list[Check], int, IntArray]:
-    """Return every check of a release whose rows are open, the number of its rows, and the people of each profile."""
-    released, tables = release
-    refuse_other_engines(tables)
-    checks = _columns_checks(tables, policy)
-    if not all(check.passed for check in checks):
-        return checks, sum(rows.count() for rows in tables.values()), np.zeros(0, np.int64)
-    for name, part in policy.parts.items():
-        checks += [check.of_table(name) for check in _cell_checks(tables[name], part.policy)]
-    numbers = Numbers()
-    trees = PersonTrees.of(tables, policy, numbers, is_released=True)
-    checks.append(_joins_check(trees))
-    sizes, found = _people_checks(trees, policy, numbers)
-    checks += found
-    rows_of = {name: len(table.persons) for name, table in trees.tables.items()}
-    rows = sum(rows_of.values())
-    claimed, manifest = claims.suppressed, released.manifest
-    limit = [] if claimed is None else limit_checks(policy, claimed, rows + claimed)
-    is_sound = False
-    if manifest is not None:
-        recount = Recount(tuple(checks), sizes, rows, "profile", people=trees.number, rows_of=rows_of)
-        statements = manifest_check(manifest, policy, recount, [*checks, *limit])
-        is_sound = statements.passed
-        checks += [search_check(manifest, policy), statements]
-    if originals is None:
-        checks += limit
-    elif rows:
-        with _open_originals(originals, policy, reading) as opened:
-            checks += _unreadable_checks(opened, claims.unreadable)
-            more, theirs = _prove(tables, opened, policy, (trees, numbers), (claims.node or {}, claimed))
-            checks += more
-            if manifest is not None and is_sound and theirs is not None:
-                rows_there = {name: len(table.persons) for name, table in theirs.tables.items()}
-                checks += _stated_rows_checks(manifest, rows_there, theirs.number)
-    return checks, rows, sizes
+class _SeveralTables(Judge):
+    numbers: Numbers
+    trees: PersonTrees
+
+    @property
+    def policies(self) -> Mapping[str, Policy]:
+        return {name: part.policy for name, part in self.policy.parts.items()}
+
+    def recount(self) -> Recount:
+        tables, policy = self.tables, self.policy
+        policy.form.refuse_engines({name: rows.kind for name, rows in tables.items()})
+        checks = _columns_checks(tables, policy)
+        if not all(check.passed for check in checks):
+            rows = sum(table.count() for table in tables.values())
+            return Recount(tuple(checks), np.zeros(0, np.int64), rows, "profile")
+        for name, own in self.policies.items():
+            checks += [check.of_table(name) for check in cell_checks(tables[name], own)]
+        self.numbers = Numbers()
+        self.trees = PersonTrees.of(tables, policy, self.numbers, is_released=True)
+        checks.append(_joins_check(self.trees))
+        sizes, found = _people_checks(self.trees, policy, self.numbers)
+        rows_of = self.trees.rows_by_table()
+        checks += found
+        rows = sum(rows_of.values())
+        return Recount(tuple(checks), sizes, rows, "profile", people=self.trees.number, rows_of=rows_of)
+
+    def refuse_original(self, original: Any) -> None:
+        if not isinstance(original, Mapping):
+            names = ", ".join(self.policy.parts)
+            raise TableError(f"original: the policy describes several tables; give each by name: {names}")
+
+    def prove(self, original: Any, found: Recount, *, is_sound: bool, **reading: Any) -> list[Check]:
+        with _open_originals(original, self.policy, reading) as opened:
+            checks = _unreadable_checks(opened, self.claims.unreadable)
+            return checks + self._prove_opened(opened, is_sound=is_sound)
+
+    def truth_checks(self, source: Rows) -> list[Check]:
+        raise LookupError("several tables have several originals")
+
+    def _prove_opened(self, originals: Mapping[str, Rows], *, is_sound: bool) -> list[Check]:
+        """Check the released tables against the originals, generalized as they are."""
+        policy, claims, numbers, hint = self.policy, self.claims, self.numbers, self.claims.node or {}
+        checks: list[Check] = []
+        general: dict[str, Rows] = {}
+        with ExitStack() as stack:
+            for name, part in policy.parts.items():
+                columns = (*part.policy.quasi, *part.identity)
+                encoded = stack.enter_context(encode_eligible(originals[name], part.policy, columns))
+                own = {column: hint[f"{name}.{column}"] for column in part.policy.quasi if f"{name}.{column}" in hint}
+                found, truth = general_like(self.tables[name], encoded, part.policy, own or None, part.identity)
+                checks += [check.of_table(name) for check in truth]
+                if found is not None:
+                    general[name] = stack.enter_context(found)
+            if not all(check.passed for check in checks):
+                return checks
+            theirs = PersonTrees.of(general, policy, numbers, is_released=False)
+        rows = theirs.rows_by_table()
+        eligible = sum(rows.values())
+        suppressed = eligible - sum(self.trees.rows_by_table().values())
+        checks += [*claim_checks(claims.suppressed, suppressed), *limit_checks(policy, suppressed, eligible)]
+        checks.append(_least_suppression_check(theirs, policy, numbers, suppressed))
+        checks += linked_people_checks(self.trees, theirs, numbers)
+        if self.released.manifest is not None and is_sound:
+            checks += _stated_rows_checks(self.released.manifest, rows, theirs.number)
+        return checks
+
+
+JUDGE = _SeveralTables
 
 
 def _stated_rows_checks(said: Manifest, rows: Mapping[str, int], people: int) -> list[Check]:
@@ -97,44 +121,20 @@ def _open_originals(
     """Return the originals with the cells that the policy declares, for the time of the block."""
     with ExitStack() as stack:
         given = {name: stack.enter_context(use_table(one, **reading)) for name, one in originals.items()}
-        refuse_other_engines(given)
+        policy.form.refuse_engines({name: rows.kind for name, rows in given.items()})
         policy.check_tables({name: rows.columns() for name, rows in given.items()})
         yield {name: stack.enter_context(as_declared(given[name], part.policy)) for name, part in policy.parts.items()}
-
-
-def _cell_checks(released: Rows, policy: Policy) -> list[Check]:
-    """Check what single cells of a table may be."""
-    return [
-        *pseudonym_checks(released, policy),
-        *level_checks(released, policy),
-        *code_checks(released, policy, [name for name in policy.compared_columns if name not in policy.quasi]),
-    ]
 
 
 def _unreadable_checks(originals: Mapping[str, Rows], claimed: Mapping[str, int] | None) -> list[Check]:
     """Check what a release says about cells of the originals that hierarchies cannot read."""
     checks = []
     for name, rows in originals.items():
-        own = (
-            None
-            if claimed is None
-            else {
-                column.removeprefix(f"{name}."): number
-                for column, number in claimed.items()
-                if column.startswith(f"{name}.")
-            }
-        )
+        start = f"{name}."
+        stated = {column.removeprefix(start): n for column, n in (claimed or {}).items() if column.startswith(start)}
+        own = None if claimed is None else stated
         checks += [check.of_table(name) for check in unreadable_checks(rows, own)]
     return checks
-
-
-def refuse_other_engines(tables: Mapping[str, Rows]) -> None:
-    """Raise if a table is in Spark, which knows nothing of several tables."""
-    for name, rows in tables.items():
-        if rows.kind == "spark":
-            raise TableError(
-                f"{name}: several tables that belong together are not supported in Spark; write to Parquet"
-            )
 
 
 def _columns_checks(tables: Mapping[str, Rows], policy: Policy) -> list[Check]:
@@ -186,39 +186,6 @@ def _people_checks(trees: PersonTrees, policy: Policy, numbers: Numbers) -> tupl
         for model in policy.privacy
     ]
     return sizes.astype(np.int64), [check.in_people() for check in checks]
-
-
-def _prove(
-    tables: Mapping[str, Rows],
-    originals: Mapping[str, Rows],
-    policy: Policy,
-    known: tuple[PersonTrees, Numbers],
-    said: tuple[Mapping[str, int], int | None],
-) -> tuple[list[Check], PersonTrees | None]:
-    """Check the released tables against the originals, and give the trees of these, if labels could be compared.
-
-    ``said`` are levels, as a hint, and the suppressed rows.
-    """
-    (trees, numbers), (hint, claimed) = known, said
-    checks: list[Check] = []
-    general: dict[str, Rows] = {}
-    with ExitStack() as stack:
-        for name, part in policy.parts.items():
-            columns = (*part.policy.quasi, *part.identity)
-            encoded = stack.enter_context(encode_eligible(originals[name], part.policy, columns))
-            own = {column: hint[f"{name}.{column}"] for column in part.policy.quasi if f"{name}.{column}" in hint}
-            found, own_checks = general_like(tables[name], encoded, part.policy, own or None, part.identity)
-            checks += [check.of_table(name) for check in own_checks]
-            if found is not None:
-                general[name] = stack.enter_context(found)
-        if not all(check.passed for check in checks):
-            return checks, None
-        theirs = PersonTrees.of(general, policy, numbers, is_released=False)
-    eligible = sum(len(table.persons) for table in theirs.tables.values())
-    suppressed = eligible - sum(len(table.persons) for table in trees.tables.values())
-    checks += [*claim_checks(claimed, suppressed), *limit_checks(policy, suppressed, eligible)]
-    checks.append(_least_suppression_check(theirs, policy, numbers, suppressed))
-    return checks + linked_people_checks(trees, theirs, numbers), theirs
 
 
 def _least_suppression_check(theirs: PersonTrees, policy: Policy, numbers: Numbers, suppressed: int) -> Check:

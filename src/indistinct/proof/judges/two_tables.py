@@ -22,11 +22,24 @@ from indistinct.proof.checks import (
     limit_checks,
     model_check,
 )
+from indistinct.proof.judges.judge import Judge
 from indistinct.proof.truth.class_truth import untruths
 from indistinct.recoding.classes import LINK
 
 Class = str | None
 """What a class is called: the text of its cells."""
+
+
+class _TwoTables(Judge):
+    def recount(self) -> Recount:
+        """Check both tables by the join that an adversary would do."""
+        return judge_two_tables(self.tables, self.policy)
+
+    def truth_checks(self, source: Rows) -> list[Check]:
+        return prove_two_tables(self.tables, source, self.policy, self.claims.suppressed)
+
+
+JUDGE = _TwoTables
 
 
 def judge_two_tables(tables: Mapping[str, Rows], policy: Policy) -> Recount:
