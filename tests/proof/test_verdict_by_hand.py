@@ -20,7 +20,7 @@ from indistinct.engine import open_table
 from indistinct.proof import canonical, stated_measures
 from indistinct.proof.checks import Check, unchecked_signature
 from indistinct.proof.people_recount import NOT_COUNTED
-from indistinct.proof.stated_measures import TOLERANCE, Bounds, Reading, _Column, _Counts, _Reader
+from indistinct.proof.stated_measures import TOLERANCE, Bounds, Sense, _Figures, _Senses, _Totals
 from indistinct.proof.truth import by_column
 from indistinct.proof.truth.cell_by_cell import prove_cell_by_cell
 from indistinct.release.manifest import Facts, StatedDraws
@@ -413,23 +413,23 @@ NUMBERS = ix.intervals(2, top="*").compile(("1", "2", "3", "9"))
 ROWS = np.array([4, 3, 2, 1], np.int64)
 
 
-def reader(level: int | None, algorithm: str = "regroup", values: Any = NUMBERS, rows: Any = ROWS) -> _Reader:
-    return _Reader(values, rows, level, algorithm)
+def reader(level: int | None, algorithm: str = "regroup", values: Any = NUMBERS, rows: Any = ROWS) -> _Senses:
+    return _Senses(values, rows, level, algorithm)
 
 
 def test_what_a_label_can_mean() -> None:
     """Level 1 has 0-1, 2-3 and 8-9; 1 has four rows, 2 three, 3 two and 9 one."""
     (label,) = {text for text in NUMBERS.labels[1] if text and "2" in text}
-    assert list(reader(1).readings(label)) == [Reading(1, 2, 5)]
+    assert list(reader(1).readings(label)) == [Sense(1, 2, 5)]
     assert list(reader(0).readings(label)) == []
-    assert Reading(0, 1, 3) in list(reader(None).readings("2"))
+    assert Sense(0, 1, 3) in list(reader(None).readings("2"))
     assert list(reader(1).readings(None)) == []
-    assert list(reader(None).readings(None)) == [Reading(2, 4, 10)]
-    assert list(reader(None).readings("{1, 9}")) == [Reading(2, 2, 5)]
+    assert list(reader(None).readings(None)) == [Sense(2, 4, 10)]
+    assert list(reader(None).readings("{1, 9}")) == [Sense(2, 2, 5)]
     assert list(reader(None).readings("{1, 7}")) == []
     assert list(reader(None).readings("nonsense")) == []
-    assert list(reader(None).readings("[2, 3]")) == [Reading(1, 2, 5)]
-    assert list(reader(None).readings("[2, 9]")) == [Reading(2, 3, 6)]
+    assert list(reader(None).readings("[2, 3]")) == [Sense(1, 2, 5)]
+    assert list(reader(None).readings("[2, 9]")) == [Sense(2, 3, 6)]
     assert list(reader(None).readings("[2, 9] or missing")) == []
     assert list(reader(1).readings("[2, 3]")) == []
 
@@ -447,19 +447,19 @@ def test_ranges_and_sets_may_cover_missing_cells() -> None:
 def test_a_blank_cell_means_all_or_missing() -> None:
     values = ix.suppress().compile(("m", None))
     rows = np.array([3, 2], np.int64)
-    assert Reading(0, 1, 2) in list(reader(None, values=values, rows=rows).readings(None))
+    assert Sense(0, 1, 2) in list(reader(None, values=values, rows=rows).readings(None))
     blanked = list(reader(None, "mu-argus", values, rows).readings(None))
-    assert Reading(1, 2, 5) in blanked
-    assert Reading(0, 1, 2) in blanked
-    assert Reading(1, 2, 5) not in list(reader(None, values=values, rows=rows).readings(None))
+    assert Sense(1, 2, 5) in blanked
+    assert Sense(0, 1, 2) in blanked
+    assert Sense(1, 2, 5) not in list(reader(None, values=values, rows=rows).readings(None))
 
 
 def test_what_a_column_keeps() -> None:
-    column = reader(1).column(2.0, dict.fromkeys(NUMBERS.labels[1], 1), _Counts(10, np.array([3])))
+    column = reader(1).column(2.0, dict.fromkeys(NUMBERS.labels[1], 1), _Totals(10, np.array([3])))
     assert (column.weight, column.height, column.levels) == (2.0, 2, Bounds(1.0, 1.0))
     assert column.kept["precision"] == Bounds(1.5, 1.5)
     assert column.whole["precision"] == column.whole["ncp"] == 10.0
-    none = reader(1).column(1.0, {}, _Counts(10, np.zeros(0, np.int64)))
+    none = reader(1).column(1.0, {}, _Totals(10, np.zeros(0, np.int64)))
     assert none.levels == Bounds(0.0, 0.0)
 
 
@@ -522,12 +522,12 @@ def test_figures_that_follow_from_statements_by_hand() -> None:
 def test_figures_that_lie_between_two_bounds() -> None:
     """Labels of several levels read the same in a column: it stands between 1 and 2 of 2, the other at 0 of 1."""
 
-    def column(weight: float, height: int, levels: Bounds, kept: Bounds) -> _Column:
+    def column(weight: float, height: int, levels: Bounds, kept: Bounds) -> _Figures:
         names = ("precision", "loss", "ncp", "entropy")
-        return _Column(weight, height, levels, dict.fromkeys(names, kept), dict.fromkeys(names, 4.0))
+        return _Figures(weight, height, levels, dict.fromkeys(names, kept), dict.fromkeys(names, 4.0))
 
     columns = [column(3.0, 2, Bounds(1.0, 2.0), Bounds(1.0, 3.0)), column(1.0, 1, Bounds(0.0, 0.0), Bounds(4.0, 4.0))]
-    found = stated_measures._all_figures(_Counts(4, np.array([3, 1])), columns)
+    found = stated_measures._all_figures(_Totals(4, np.array([3, 1])), columns)
     assert found["loss"] == found["ncp"] == found["entropy"] == Bounds(1 - 13 / 16, 1 - 7 / 16)
     assert found["precision"] == Bounds(7 / 16, 13 / 16)
     assert found["absolute-distance"] == Bounds(1.0, 2.0)
@@ -535,22 +535,22 @@ def test_figures_that_lie_between_two_bounds() -> None:
     assert found["relative-distance"] == Bounds(1.5, 3.0)
     assert found["discernibility"] == Bounds(10.0, 10.0)
     blank = [column(1.0, 2, Bounds(0.0, 0.0), Bounds(4.0, 4.0)), column(1.0, 0, Bounds(1.0, 1.0), Bounds(0.0, 0.0))]
-    assert stated_measures._all_figures(_Counts(4, np.array([4])), blank)["accuracy"] == Bounds(1.0, 1.0)
+    assert stated_measures._all_figures(_Totals(4, np.array([4])), blank)["accuracy"] == Bounds(1.0, 1.0)
     weightless = [column(0.0, 1, Bounds(1.0, 1.0), Bounds(0.0, 0.0))]
-    assert stated_measures._all_figures(_Counts(1, np.array([1])), weightless)["relative-distance"] == Bounds(0.0, 0.0)
+    assert stated_measures._all_figures(_Totals(1, np.array([1])), weightless)["relative-distance"] == Bounds(0.0, 0.0)
     free = [column(0.0, 0, Bounds(0.0, 0.0), Bounds(0.0, 0.0))]
-    nothing = stated_measures._all_figures(_Counts(1, np.array([1])), free)
+    nothing = stated_measures._all_figures(_Totals(1, np.array([1])), free)
     assert nothing["loss"] == nothing["relative-distance"] == Bounds(0.0, 0.0)
-    one = stated_measures._all_figures(_Counts(1, np.array([1])), [column(1.0, 1, Bounds(1.0, 1.0), Bounds(0.0, 0.0))])
+    one = stated_measures._all_figures(_Totals(1, np.array([1])), [column(1.0, 1, Bounds(1.0, 1.0), Bounds(0.0, 0.0))])
     assert one["accuracy"] == Bounds(0.0, 0.0)
     assert nothing["average-group-size"] == nothing["completeness"] == Bounds(1.0, 1.0)
-    tiny = [_Column(0.5, 1, Bounds(1.0, 1.0), {"loss": Bounds(0.25, 0.25)}, {"loss": 1.0})]
+    tiny = [_Figures(0.5, 1, Bounds(1.0, 1.0), {"loss": Bounds(0.25, 0.25)}, {"loss": 1.0})]
     assert stated_measures._lost_share(tiny, "loss") == Bounds(0.75, 0.75)
 
 
 def test_what_one_cell_keeps_under_a_label() -> None:
     keeping = stated_measures._cell_measures(NUMBERS, 10)
-    label = Reading(1, 2, 5)
+    label = Sense(1, 2, 5)
     assert NUMBERS.domain_size == 4
     assert {name: keep(label) for name, keep in keeping.items()} == {
         "precision": 0.5,
@@ -559,17 +559,22 @@ def test_what_one_cell_keeps_under_a_label() -> None:
         "entropy": 1.0,
     }
     kept = stated_measures._cell_measures(ix.keep().compile(("a", "b")), 2)
-    assert kept["precision"](Reading(1, 2, 2)) == 0.0  # of a blank cell in a column without levels
+    assert kept["precision"](Sense(1, 2, 2)) == 0.0  # of a blank cell in a column without levels
     one = stated_measures._cell_measures(ix.suppress().compile(("a",)), 0)
-    assert [one[name](Reading(1, 1, 0)) for name in ("precision", "loss", "ncp", "entropy")] == [0.0, 1.0, 1.0, 0.0]
+    assert [one[name](Sense(1, 1, 0)) for name in ("precision", "loss", "ncp", "entropy")] == [
+        0.0,
+        1.0,
+        1.0,
+        0.0,
+    ]
     two = stated_measures._cell_measures(ix.suppress().compile(("a", "b")), 2)
-    assert [two[name](Reading(1, 2, 2)) for name in ("loss", "ncp")] == [0.0, 0.0]
+    assert [two[name](Sense(1, 2, 2)) for name in ("loss", "ncp")] == [0.0, 0.0]
 
 
 def test_the_levels_that_a_cell_may_have() -> None:
     assert {reading.level for reading in reader(None).readings("1")} == {0}
     assert list(reader(1).readings("1")) == []
-    column = reader(None).column(1.0, {"1": 1, "*": 1}, _Counts(10, np.array([1])))
+    column = reader(None).column(1.0, {"1": 1, "*": 1}, _Totals(10, np.array([1])))
     assert column.levels == Bounds(2.0, 2.0), "of one released row"
 
 

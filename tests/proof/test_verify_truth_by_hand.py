@@ -35,18 +35,18 @@ from indistinct.proof.people_recount import (
 )
 from indistinct.proof.truth import class_truth, linked_people, matching, person_trees
 from indistinct.proof.truth import row_fits as truth
-from indistinct.proof.truth.class_truth import _Pairs
+from indistinct.proof.truth.class_truth import _PairCounts
 from indistinct.proof.truth.least_suppression import greatest_safe_set, least_suppression_check
 from indistinct.proof.truth.person_trees import (
     MICROSECONDS_A_DAY,
     NO_DATE,
     NOBODY,
     Numbers,
-    OneTable,
     PersonTrees,
+    SingleTable,
     _moment,
 )
-from indistinct.proof.truth.tuples import Tuples
+from indistinct.proof.truth.tuples import CellTuples
 from indistinct.recoding.people_facts import PeopleFacts
 
 Cell = str | None
@@ -70,8 +70,8 @@ AGES = ix.levels([["1", "1-2", "*"], ["2", "1-2", "*"], ["3", "3-4", "*"], ["4",
 # Two tables: values that can be those of quasi-identifiers
 
 
-def pairs(*triples: tuple[int, int, int]) -> _Pairs:
-    return _Pairs(*(ints(*(one[place] for one in triples)) for place in range(3)))
+def pairs(*triples: tuple[int, int, int]) -> _PairCounts:
+    return _PairCounts(*(ints(*(one[place] for one in triples)) for place in range(3)))
 
 
 def test_pairs_without_others() -> None:
@@ -272,8 +272,8 @@ def test_bags_have_each_value_as_often_as_a_class_has_it() -> None:
 
 def test_columns_are_laid_out_one_after_another() -> None:
     columns = [
-        truth._Column(ints(0, 1, 1), ints(0), [ints(0, 1)], 2),
-        truth._Column(ints(2, 0, 1), ints(0), [ints()], 3),
+        truth._MatchedColumn(ints(0, 1, 1), ints(0), [ints(0, 1)], 2),
+        truth._MatchedColumn(ints(2, 0, 1), ints(0), [ints()], 3),
     ]
     labels, originals, covers = truth._lay_out(columns)
     assert labels.tolist() == [[0, 1]]
@@ -427,7 +427,7 @@ def test_ends_are_cut_off_until_few_are_left() -> None:
 
 
 def proof_of_means(released: Sequence[float], original: Sequence[float], k: int = 2) -> Check:
-    return perturbed_numbers._prove_means("t", perturbed_numbers._Pairs(np.array(released), np.array(original)), k)
+    return perturbed_numbers._prove_means("t", perturbed_numbers._Compared(np.array(released), np.array(original)), k)
 
 
 def test_means_are_worked_out_anew() -> None:
@@ -465,7 +465,7 @@ def test_numbers_of_rows_that_are_alike() -> None:
 
 
 def test_noise_keeps_to_its_bounds() -> None:
-    both = perturbed_numbers._Pairs(np.array([10.0, 12.0]), np.array([11.0, 11.0]))
+    both = perturbed_numbers._Compared(np.array([10.0, 12.0]), np.array([11.0, 11.0]))
     uniform = ix.Noise(1.0, "uniform")
     kept = perturbed_numbers._prove_noise("t", both, uniform)
     assert (kept.passed, kept.numbers["wrong"]) == (True, 0)
@@ -595,8 +595,8 @@ def test_labels_of_the_hierarchy_come_before_ranges() -> None:
 
 
 def test_columns_are_laid_out_for_the_kernels() -> None:
-    first = truth._Column(ints(0, 1, 2), ints(0, 1), [ints(0, 1), ints(0, 2), ints()], 3)
-    second = truth._Column(ints(1, 1, 0), ints(1, 0), [ints(1), ints(0, 1, 3)], 4)
+    first = truth._MatchedColumn(ints(0, 1, 2), ints(0, 1), [ints(0, 1), ints(0, 2), ints()], 3)
+    second = truth._MatchedColumn(ints(1, 1, 0), ints(1, 0), [ints(1), ints(0, 1, 3)], 4)
     labels, originals, covers = truth._lay_out([first, second])
     assert labels.tolist() == [[0, 4], [1, 3]]
     assert [list(map(int, part)) for part in covers] == [
@@ -605,7 +605,7 @@ def test_columns_are_laid_out_for_the_kernels() -> None:
         [-1, 0, -1, -1, 1],
         [0b101, 0b1011],
     ]
-    far = truth._Column(ints(0), ints(0), [ints(0, 2), ints(0, 200), ints(0, 3)], 201)
+    far = truth._MatchedColumn(ints(0), ints(0), [ints(0, 2), ints(0, 200), ints(0, 3)], 201)
     assert truth._lay_out([far])[2].bits_at.tolist() == [0, 1, 5]
     ranks, offsets, starts, orders = originals
     assert ranks.tolist() == [[0, 1], [1, 1], [2, 0]]
@@ -652,7 +652,7 @@ def test_as_many_rows_are_matched_as_can_be(data: st.DataObject) -> None:
     sets = st.lists(st.sets(st.integers(0, 5)).map(lambda ranks: ints(*sorted(ranks))), min_size=1, max_size=4)
     rows, originals = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 8))
     columns = [
-        truth._Column(
+        truth._MatchedColumn(
             ints(*data.draw(st.lists(st.integers(0, 5), min_size=originals, max_size=originals))),
             ints(*data.draw(st.lists(st.integers(0, len(covered) - 1), min_size=rows, max_size=rows))),
             covered,
@@ -694,10 +694,10 @@ def _most_matched(fits: list[list[bool]], wanted: list[int], counts: list[int]) 
 # People behind a release
 
 
-def tuples(codes: Sequence[int], persons: Sequence[int], rows: Sequence[int], values: Sequence[int] = ()) -> Tuples:
+def tuples(codes: Sequence[int], persons: Sequence[int], rows: Sequence[int], values: Sequence[int] = ()) -> CellTuples:
     texts = {"ill": ("a", "b", "c")} if values else {}
     found = {"ill": ints(*values)} if values else {}
-    return Tuples(np.array([codes]), {"age": ("1", "2", "3")}, found, texts, ints(*rows), ints(*persons))
+    return CellTuples(np.array([codes]), {"age": ("1", "2", "3")}, found, texts, ints(*rows), ints(*persons))
 
 
 def test_missing_rows_are_those_that_leave_fewest_people() -> None:
@@ -986,7 +986,7 @@ MOVED = Policy(
 def trees(numbers: Numbers, is_released: bool, who: str, ages: str, days: Sequence[Cell]) -> PersonTrees:
     name = "pseudonym" if is_released else "id"
     with opened(**{name: list(who), "age": list(ages), "day": days, "note": ["n"] * len(who)}) as rows:
-        return PersonTrees.of({"table": rows}, OneTable.of(MOVED), numbers, is_released=is_released)
+        return PersonTrees.of({"table": rows}, SingleTable.of(MOVED), numbers, is_released=is_released)
 
 
 def days(*numbers: int | None) -> list[Cell]:
@@ -1054,8 +1054,8 @@ def test_pseudonyms_without_dates_that_move() -> None:
     policy = Policy({"age": ix.quasi(AGES)}, [ix.KAnonymity(1)], person=Person("id", release="pseudonym"))
     numbers = Numbers()
     with opened(pseudonym=["x", "y"], age=["1", "2"]) as mine, opened(id=["a", "b"], age=["2", "1"]) as theirs:
-        ours = PersonTrees.of({"table": mine}, OneTable.of(policy), numbers, is_released=True)
-        others = PersonTrees.of({"table": theirs}, OneTable.of(policy), numbers, is_released=False)
+        ours = PersonTrees.of({"table": mine}, SingleTable.of(policy), numbers, is_released=True)
+        others = PersonTrees.of({"table": theirs}, SingleTable.of(policy), numbers, is_released=False)
     assert [check.passed for check in linked_people.linked_people_checks(ours, others, numbers)] == [True]
 
 

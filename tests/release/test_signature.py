@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 import indistinct as ix
 from indistinct.cli.commands import app
 from indistinct.examples import save_examples
-from indistinct.proof.checks import signature_check, explain_bad_signature
+from indistinct.proof.checks import explain_bad_signature, signature_check
 from indistinct.release import recount_alone
 from indistinct.release.folder import MANIFEST, SIGNATURE, VERIFIER, file_digest
 from indistinct.release.released_tables import ReleasedTables

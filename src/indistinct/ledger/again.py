@@ -31,7 +31,6 @@ from indistinct.privacy import PrivacyModel
 from indistinct.privacy.models.m_invariance import Signed
 from indistinct.progress import Watch
 from indistinct.recoding import SUPPRESSED, Pieces, Recoding
-from indistinct.release.forms import ONE_TABLE
 from indistinct.search import Algorithm, MInvariant
 
 
@@ -120,8 +119,8 @@ def write_history(rows: Rows, terms: Terms, algorithm: Algorithm, earlier: Earli
 
 def _columns_shown_last(policy: Policy, earlier: Earlier) -> tuple[str, ...]:
     """Return the quasi columns that the latest of the releases generalized, which the next one can be based on."""
-    is_one_table = earlier.entries[-1].said.form == ONE_TABLE.title
-    return tuple(name for name in policy.quasi if name in earlier.policies[-1].quasi) if is_one_table else ()
+    has_labels = earlier.entries[-1].said.shape.generalizes
+    return tuple(name for name in policy.quasi if name in earlier.policies[-1].quasi) if has_labels else ()
 
 
 def _refuse_other_ways(algorithm: Algorithm, terms: Terms) -> None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from indistinct.counting import FrequencyList, as_declared, encode_eligible
@@ -124,11 +125,9 @@ def _warnings(
         found = find_dependencies(rows, as_they_are, part.policy.quasi)
         more = [*_singled_out(rows, as_they_are), *unseen_pairs(as_they_are, part.policy.quasi)]
         more += _made_of_table(rows, part.policy)
-        if policy.form.is_joined:
-            found = [replace(one, column=f"{name}.{one.column}", tells=f"{name}.{one.tells}") for one in found]
-            more = [f"{name}: {note}" for note in more]
-        told += found
-        notes += more
+        full_name = partial(policy.form.full_name, name)
+        told += [replace(one, column=full_name(one.column), tells=full_name(one.tells)) for one in found]
+        notes += [policy.form.place(name) + note for note in more]
     return tuple(told), tuple(notes)
 
 
@@ -196,8 +195,7 @@ def _further_mistakes(tables: Mapping[str, Rows], policy: Policy) -> list[str]:
             with encode_eligible(rows, fitting) as encoded:
                 FrequencyList.count(encoded, fitting)
         except PolicyError as error:
-            place = f"tables.{name}: " if policy.form.is_joined else ""
-            mistakes += [place + mistake for mistake in error.mistakes]
+            mistakes += [policy.form.place(name) + mistake for mistake in error.mistakes]
     return mistakes
 
 
@@ -219,7 +217,7 @@ def _unknown_values(tables: Mapping[str, Rows], policy: Policy) -> dict[str, lis
     unknown: dict[str, list[str | None]] = {}
     for name, part in policy.parts.items():
         found = _unknown_in(tables[name], part.policy) if name in tables else {}
-        unknown |= {f"{name}.{own}" if policy.form.is_joined else own: values for own, values in found.items()}
+        unknown |= {policy.form.full_name(name, own): values for own, values in found.items()}
     return unknown
 
 

@@ -38,8 +38,7 @@ def refuse_cells(tables: Mapping[str, Rows], policy: Policy) -> None:
     mistakes = []
     for name, part in policy.parts.items():
         refuse_repeated_people(tables[name], part.policy)
-        place = f"tables.{name}: " if policy.form.is_joined else ""
-        mistakes += [place + mistake for mistake in refused_cells(tables[name], part.policy)]
+        mistakes += [policy.form.place(name) + mistake for mistake in refused_cells(tables[name], part.policy)]
     if mistakes:
         raise PolicyError(mistakes)
 

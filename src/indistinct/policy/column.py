@@ -342,7 +342,7 @@ def quasi(
     )
 
 
-def sensitive(hierarchy: Hierarchy | None = None, **cells: Unpack[Cells]) -> Column:
+def sensitive(hierarchy: Hierarchy | None = None, **cells: Unpack[CellRules]) -> Column:
     """A column whose value nobody should learn about a person (illness, salary): released as it is.
 
     A hierarchy says which values are close to each other; only t-closeness by hierarchical distance asks for it.
@@ -362,7 +362,7 @@ def drop() -> Column:
     return Column("drop")
 
 
-def other(**cells: Unpack[Cells]) -> Column:
+def other(**cells: Unpack[CellRules]) -> Column:
     """A column that neither identifies nor harms: released as it is, or recoded as a sensitive one can be.
 
     Its ``cells`` take what those of ``sensitive`` take: ``missing``, ``unreadable``, ``rename``, ``recode``,
@@ -374,7 +374,7 @@ def other(**cells: Unpack[Cells]) -> Column:
     return _as_it_is("other", None, **cells)
 
 
-class Cells(TypedDict, total=False):
+class CellRules(TypedDict, total=False):
     """What a policy may say of the cells of a sensitive or another column."""
 
     missing: Missing
@@ -388,7 +388,7 @@ class Cells(TypedDict, total=False):
 
 def _as_it_is(role: Role, hierarchy: Hierarchy | None, *, perturb: Perturbation | None = None, **cells: Any) -> Column:
     """Return a column that is not generalized."""
-    if unknown := [name for name in cells if name not in Cells.__annotations__]:
+    if unknown := [name for name in cells if name not in CellRules.__annotations__]:
         raise TypeError(f"{role}() got an unexpected keyword argument {unknown[0]!r}")
     return Column(role, keep() if hierarchy is None else hierarchy, **cells, **_by_key(perturb))
 

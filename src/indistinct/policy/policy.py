@@ -297,6 +297,12 @@ class Policy:
         """The columns that have another name in the release, with that name."""
         return {name: column.rename for name, column in self.columns.items() if column.rename is not None}
 
+    def renamed_in(self, table: str) -> Mapping[str, str]:
+        """Return the new names of columns of one of the tables; both of two have those of the one that they were."""
+        if not self.tables:
+            return self.renamed
+        return self.parts[table].policy.renamed if table in self.parts else {}
+
     def describe_perturbations(self) -> dict[str, Any]:
         """Return how numbers are perturbed, by column, as a manifest states it."""
         return {name: self.columns[name].describe_perturbation() for name in self.perturbed}
@@ -437,8 +443,7 @@ class Policy:
                 try:
                     part.policy.check(columns[name])
                 except PolicyError as error:
-                    place = f"tables.{name}: " if self.tables else ""
-                    mistakes += [place + mistake for mistake in error.mistakes]
+                    mistakes += [self.form.place(name) + mistake for mistake in error.mistakes]
         if mistakes:
             raise PolicyError(mistakes)
 

@@ -17,8 +17,8 @@ from indistinct.privacy.model import BoolArray, PrivacyModel
 from indistinct.proof.checks import Check, knows_few, model_check
 from indistinct.proof.known_columns import CodedTuples, KnownColumns
 from indistinct.proof.truth.linked_people import linked_people_checks
-from indistinct.proof.truth.person_trees import Numbers, OneTable, PersonTrees
-from indistinct.proof.truth.tuples import Tuples
+from indistinct.proof.truth.person_trees import Numbers, PersonTrees, SingleTable
+from indistinct.proof.truth.tuples import CellTuples
 from indistinct.recoding.people_facts import PeopleFacts
 from indistinct.release.manifest import Facts, StatedPeople
 
@@ -118,7 +118,7 @@ def people_checks(released: Rows, general: Rows, policy: Policy) -> list[Check]:
     Where all rows of a tuple are released it is certain whose they are. Where some are missing, the missing ones are
     taken for those that leave fewest people.
     """
-    tuples = Tuples.of(general, policy)
+    tuples = CellTuples.of(general, policy)
     is_left, in_part = _entries_left(tuples, _released_rows(released, tuples, policy))
     checks = []
     for name, columns, model in policy.requirements():
@@ -139,7 +139,7 @@ def people_checks(released: Rows, general: Rows, policy: Policy) -> list[Check]:
     return checks
 
 
-def _released_rows(released: Rows, tuples: Tuples, policy: Policy) -> IntArray:
+def _released_rows(released: Rows, tuples: CellTuples, policy: Policy) -> IntArray:
     """Return the released rows of the tuple of quasi cells that each entry belongs to."""
     with released.encode(policy.quasi) as encoded:
         texts, found = encoded.values, encoded.count_by(policy.quasi)
@@ -155,7 +155,7 @@ def _released_rows(released: Rows, tuples: Tuples, policy: Policy) -> IntArray:
     return rows[number[len(found.counts) :]]
 
 
-def _entries_left(tuples: Tuples, released: IntArray) -> tuple[BoolArray, int]:
+def _entries_left(tuples: CellTuples, released: IntArray) -> tuple[BoolArray, int]:
     """Return which entries are released, as few people as can be, and how many tuples are released in part."""
     _, tuple_of = np.unique(tuples.codes, axis=1, return_inverse=True)
     tuple_of = tuple_of.ravel()
@@ -174,7 +174,7 @@ def _entries_left(tuples: Tuples, released: IntArray) -> tuple[BoolArray, int]:
 
 
 def groups_in_people(
-    tuples: Tuples, group_of: IntArray, is_left: BoolArray, policy: Policy, model: PrivacyModel
+    tuples: CellTuples, group_of: IntArray, is_left: BoolArray, policy: Policy, model: PrivacyModel
 ) -> Groups:
     """Return groups of entries that are left, with sizes and sensitive values in people."""
     number = int(group_of.max(initial=-1)) + 1
@@ -220,13 +220,13 @@ def linked_rows_checks(released: Rows, general: Rows, policy: Policy) -> list[Ch
 
 def _moved_rows_checks(released: Rows, general: Rows, policy: Policy) -> list[Check]:
     """Check the same where dates move, and that those of a person have moved together."""
-    numbers, tied = Numbers(), OneTable.of(policy)
+    numbers, tied = Numbers(), SingleTable.of(policy)
     mine = PersonTrees.of({"table": released}, tied, numbers, is_released=True)
     theirs = PersonTrees.of({"table": general}, tied, numbers, is_released=False)
     return linked_people_checks(mine, theirs, numbers)
 
 
-def people_who_stay(tuples: Tuples, policy: Policy) -> BoolArray:
+def people_who_stay(tuples: CellTuples, policy: Policy) -> BoolArray:
     """Return which entries stay when everybody is taken out who shares a profile with too few, until nobody does."""
     is_left = np.ones(len(tuples.counts), np.bool_)
     for alone in (True, False):
@@ -243,7 +243,7 @@ def people_who_stay(tuples: Tuples, policy: Policy) -> BoolArray:
     return is_left
 
 
-def _profiles(tuples: Tuples, positions: list[int]) -> IntArray:
+def _profiles(tuples: CellTuples, positions: list[int]) -> IntArray:
     """Return the number of the profile of each entry's person: all her rows, by their cells in some columns."""
     _, group_of = np.unique(tuples.codes[positions], axis=1, return_inverse=True)
     pairs, place = np.unique(np.stack([tuples.persons, group_of.ravel()]), axis=1, return_inverse=True)

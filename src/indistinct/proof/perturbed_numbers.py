@@ -93,14 +93,14 @@ def _check(column: str, passed: bool, how: str, **numbers: float | str) -> Check
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairs:
+class _Compared:
     """The numbers that were released and those of the same rows of the original, both sorted where rows are alike."""
 
     released: FloatArray
     original: FloatArray
 
 
-def _prove_means(name: str, both: _Pairs, k: int) -> Check:
+def _prove_means(name: str, both: _Compared, k: int) -> Check:
     """Check that every number is the mean of MDAV's cluster of its original."""
     ordered = np.sort(both.original)
     if len(ordered) < k:
@@ -134,7 +134,7 @@ def _means_by_mdav(ordered: FloatArray, k: int) -> FloatArray:
     return means
 
 
-def _prove_noise(name: str, both: _Pairs, how: Noise) -> Check:
+def _prove_noise(name: str, both: _Compared, how: Noise) -> Check:
     """Check that uniform noise is within its bounds; other noise has none."""
     if how.kind != "uniform":
         return _check(name, True, "noise", kind=how.kind, scale=how.scale)
@@ -145,7 +145,7 @@ def _prove_noise(name: str, both: _Pairs, how: Noise) -> Check:
 
 def _known_pairs(
     shown: FloatArray, given: FloatArray, mine: IntArray, theirs: IntArray
-) -> _Pairs | Literal["missing", "unknown"]:
+) -> _Compared | Literal["missing", "unknown"]:
     """Pair the numbers of rows that are alike; say if cells are missing that should not be, or if nobody can know."""
     size = int(max(mine.max(initial=-1), theirs.max(initial=-1))) + 1
     known = True
@@ -163,7 +163,7 @@ def _known_pairs(
     ours = ~np.isnan(shown)
     by_row = np.lexsort((shown[ours], mine[ours]))
     by_original = np.lexsort((given[kept], theirs[kept]))
-    return _Pairs(shown[ours][by_row], given[kept][by_original])
+    return _Compared(shown[ours][by_row], given[kept][by_original])
 
 
 def _numbers_of_alike_rows(mine: pa.Table, theirs: pa.Table, columns: Sequence[str]) -> tuple[IntArray, IntArray]:

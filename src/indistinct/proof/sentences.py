@@ -14,7 +14,7 @@ Numbers = Mapping[str, Any]
 PLURALS = {"group": "groups", "class": "classes", "row": "rows", "person": "people", "profile": "profiles"}
 
 
-class Words(NamedTuple):
+class Wording(NamedTuple):
     """What a check is called, and what it says where it holds and where it fails."""
 
     name: str
@@ -389,37 +389,37 @@ def not_checked_words(what: str, numbers: Numbers) -> str:
 
 NEVER = _always("")
 """Of checks that are shown only where they fail, or never fail."""
-WORDS: dict[str, Words] = {
-    "manifest.files": Words("file", _files, _files),
-    "manifest.policy": Words(
+WORDS: dict[str, Wording] = {
+    "manifest.files": Wording("file", _files, _files),
+    "manifest.policy": Wording(
         "policy",
         _always("the release was made for this policy"),
         _always("the release was made for another policy"),
     ),
-    "manifest.signature": Words("signature", _always("the manifest is signed by the key {key}"), _always("{wrong}")),
-    "manifest.statements": Words("manifest", _always("the tables have the counts of the manifest"), _statements_fail),
-    "manifest.search": Words(
+    "manifest.signature": Wording("signature", _always("the manifest is signed by the key {key}"), _always("{wrong}")),
+    "manifest.statements": Wording("manifest", _always("the tables have the counts of the manifest"), _statements_fail),
+    "manifest.search": Wording(
         "search",
         _search,
         lambda numbers: f"the manifest calls it {' and '.join(SEARCH_MISTAKES[one] for one in numbers['wrong'])}",
     ),
-    "manifest.measures": Words(
+    "manifest.measures": Wording(
         "measures",
         _measures,
         lambda numbers: f"{', '.join(numbers['wrong'])}: not what the table and the original give",
     ),
-    "manifest.people": Words("stated people", NEVER, _differing("what is stated")),
-    "manifest.rows": Words("stated rows", NEVER, _differing("what is stated")),
-    "manifest.unsafe": Words(
+    "manifest.people": Wording("stated people", NEVER, _differing("what is stated")),
+    "manifest.rows": Wording("stated rows", NEVER, _differing("what is stated")),
+    "manifest.unsafe": Wording(
         "unsafe",
         NEVER,
         _always("its maker found that it fails, as the manifest says, in what cannot be checked here"),
     ),
-    "files.canonical": Words("canonical", _canonical, _canonical_fails),
-    "files.readers": Words(
+    "files.canonical": Wording("canonical", _canonical, _canonical_fails),
+    "files.readers": Wording(
         "file", NEVER, lambda numbers: f"readers do not agree on its rows: {'; '.join(numbers['strange'])}"
     ),
-    "cells.missing": Words(
+    "cells.missing": Wording(
         "missing cells",
         NEVER,
         lambda numbers: (
@@ -427,19 +427,19 @@ WORDS: dict[str, Words] = {
             "readers several"
         ),
     ),
-    "cells.columns": Words("columns", _always("{columns} columns, no identifier"), _columns_fail),
-    "cells.rows": Words("rows", NEVER, _always("a table has no rows")),
-    "cells.pseudonyms": Words(
+    "cells.columns": Wording("columns", _always("{columns} columns, no identifier"), _columns_fail),
+    "cells.rows": Wording("rows", NEVER, _always("a table has no rows")),
+    "cells.pseudonyms": Wording(
         "pseudonyms in", _always("32 hexadecimal digits in every row"), _always("{wrong:,} values are none")
     ),
-    "cells.codes": Words(
+    "cells.codes": Wording(
         "missing cells in",
         _always("no cell shows a code that means missing"),
         lambda numbers: (
             f"{counted(numbers['cells'], 'cell shows', 'cells show')} a code that means missing, instead of none"
         ),
     ),
-    "cells.level": Words(
+    "cells.level": Wording(
         "level of",
         _always("no value of the table is shown below level {level}"),
         lambda numbers: (
@@ -447,22 +447,22 @@ WORDS: dict[str, Words] = {
             "demands"
         ),
     ),
-    "cells.perturbed": Words("perturbed", _perturbed_cells, _perturbed_fails),
-    "classes.sizes": Words(
+    "cells.perturbed": Wording("perturbed", _perturbed_cells, _perturbed_fails),
+    "classes.sizes": Wording(
         "classes",
         lambda numbers: f"{counted(numbers['classes'], 'class', 'classes')}; each has as many rows in both tables",
         _classes_fail,
     ),
-    "classes.order": Words("order", NEVER, _order_fails),
-    "classes.sensitive": Words(
+    "classes.order": Wording("order", NEVER, _order_fails),
+    "classes.sensitive": Wording(
         "sensitive values", NEVER, _always("a release of two tables needs a model that asks about sensitive values")
     ),
-    "classes.join": Words("join", _join, _join),
-    "tables.names": Words("tables", lambda numbers: counted(numbers["tables"], "table"), _tables_fail),
-    "tables.references": Words(
+    "classes.join": Wording("join", _join, _join),
+    "tables.names": Wording("tables", lambda numbers: counted(numbers["tables"], "table"), _tables_fail),
+    "tables.references": Wording(
         "references", _always("every reference leads to a row of the same person"), _references_fail
     ),
-    "people.uncounted": Words(
+    "people.uncounted": Wording(
         "people",
         _always(
             "not counted here: rows were recounted, and whose they are is not in the release; with the original "
@@ -470,23 +470,23 @@ WORDS: dict[str, Words] = {
         ),
         NEVER,
     ),
-    "people.stated": Words(
+    "people.stated": Wording(
         "people: manifest", _always("the rows have the people of the manifest"), _differing("what is stated")
     ),
-    "people.groups": Words(
+    "people.groups": Wording(
         "people",
         _always("each of {groups:,} groups fits the rows of at least {smallest:,} people"),
         _always("{failing:,} of {groups:,} groups fit the rows of fewer than {least:,} people"),
     ),
-    "suppression.limit": Words(
+    "suppression.limit": Wording(
         "suppression limit",
         _always("{suppressed:,} of {rows:,} rows suppressed, {allowed:,} allowed"),
         _always("{suppressed:,} of {rows:,} rows suppressed, {allowed:,} allowed"),
     ),
-    "suppression.stated": Words(
+    "suppression.stated": Wording(
         "suppressed rows", NEVER, _always("the release says {stated:,}, but {suppressed:,} rows are missing from it")
     ),
-    "suppression.least": Words(
+    "suppression.least": Wording(
         "least suppression",
         _least_suppression,
         lambda numbers: (
@@ -494,9 +494,9 @@ WORDS: dict[str, Words] = {
             "generalization"
         ),
     ),
-    "truth.rows": Words("truthful", _truth_holds, _truth_fails),
-    "truth.levels": Words("levels", NEVER, _always("the release states levels that its labels do not have")),
-    "truth.unreadable": Words(
+    "truth.rows": Wording("truthful", _truth_holds, _truth_fails),
+    "truth.levels": Wording("levels", NEVER, _always("the release states levels that its labels do not have")),
+    "truth.unreadable": Wording(
         "unreadable cells",
         lambda numbers: f"{_unreadable_cells(numbers['found'])}, dealt with as the policy says",
         lambda numbers: (
@@ -504,7 +504,7 @@ WORDS: dict[str, Words] = {
             f"{_unreadable_cells(numbers['found'])}"
         ),
     ),
-    "truth.linked_rows": Words(
+    "truth.linked_rows": Wording(
         "linked rows",
         _linked_rows,
         lambda numbers: (
@@ -512,11 +512,11 @@ WORDS: dict[str, Words] = {
             "person's"
         ),
     ),
-    "truth.dates": Words(
+    "truth.dates": Wording(
         "distances of dates",
         _always("all dates of a person have moved by one number of days, {days} at most"),
         _dates_fail,
     ),
-    "truth.perturbed": Words("perturbation of", _perturbation, _perturbation_fails),
+    "truth.perturbed": Wording("perturbation of", _perturbation, _perturbation_fails),
 }
 """Every check but those of models, which are named by the model and its terms."""

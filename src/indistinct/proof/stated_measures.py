@@ -56,7 +56,7 @@ class Bounds(NamedTuple):
         return math.isclose(self.low, self.high, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
 
-class Reading(NamedTuple):
+class Sense(NamedTuple):
     """What a label can mean: its level, and how many values of the domain and rows of the original it covers."""
 
     level: int
@@ -65,7 +65,7 @@ class Reading(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class _Figures:
     """What is known of one quasi column of a release: its weight and height, and the average level of its cells."""
 
     weight: float
@@ -78,7 +78,7 @@ class _Column:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counts:
+class _Totals:
     """What was counted: eligible rows, and the sizes of the released groups."""
 
     rows: int
@@ -96,13 +96,15 @@ def measures_from_statements(said: Facts, policy: Policy, sizes: IntArray) -> di
     the original is not known, so measures that ask for it are missing.
     """
     rows = said.released + said.suppressed
-    counts = _Counts(rows, without_blank(sizes, int(sizes.sum()) - said.released))
+    counts = _Totals(rows, without_blank(sizes, int(sizes.sum()) - said.released))
     columns = []
     for name in policy.quasi:
         height, level, weight = said.heights[name], said.levels[name], policy.columns[name].weight
         kept = counts.released * (1.0 - min(level / max(1, height), 1.0))
         columns.append(
-            _Column(weight, height, Bounds(level, level), {"precision": Bounds(kept, kept)}, {"precision": float(rows)})
+            _Figures(
+                weight, height, Bounds(level, level), {"precision": Bounds(kept, kept)}, {"precision": float(rows)}
+            )
         )
     figures = _all_figures(counts, columns)
     return {name: figures[name] for name in STATED_OF_DRAWN} if said.drawn is not None else figures
@@ -120,12 +122,12 @@ def measures_check(said: Facts, released: Rows, source: Rows, policy: Policy, si
         values, rows = encoded.values, encoded.rows
         found = {name: encoded.count_by([name]) for name in policy.quasi}
     blank = count_blank_rows(released, policy) if said.suppressed else 0
-    counts = _Counts(rows, without_blank(sizes, blank))
+    counts = _Totals(rows, without_blank(sizes, blank))
     columns, wrong = {}, []
     for name in policy.quasi:
         hierarchy = policy.columns[name].compile(values[name])
         under = np.bincount(found[name].codes[0], found[name].counts, len(values[name])).astype(np.int64)
-        reader = _Reader(hierarchy, under, None if said.node is None else said.node[name], said.algorithm)
+        reader = _Senses(hierarchy, under, None if said.node is None else said.node[name], said.algorithm)
         columns[name] = reader.column(policy.columns[name].weight, _released_labels(released, name, blank), counts)
         wrong += _level_mistakes(said, name, hierarchy, columns[name].levels)
     figures = _all_figures(counts, list(columns.values()))
@@ -165,7 +167,7 @@ def _released_labels(released: Rows, name: str, blank: int) -> dict[str | None, 
     return {text: number for text, number in labels.items() if number > 0}
 
 
-def _cell_measures(hierarchy: CompiledHierarchy, rows: int) -> dict[str, Callable[[Reading], float]]:
+def _cell_measures(hierarchy: CompiledHierarchy, rows: int) -> dict[str, Callable[[Sense], float]]:
     """Return what a cell keeps under a label by each measure that adds up over cells."""
     height, domain = max(1, hierarchy.height), hierarchy.domain_size
     return {
@@ -176,7 +178,7 @@ def _cell_measures(hierarchy: CompiledHierarchy, rows: int) -> dict[str, Callabl
     }
 
 
-class _Reader:
+class _Senses:
     """Tells what the labels of a column can mean, given the values of the original and the rows of each."""
 
     def __init__(
@@ -195,7 +197,7 @@ class _Reader:
             at: {text: code for code, text in enumerate(hierarchy.labels[at])} for at in range(lowest, highest + 1)
         }
 
-    def column(self, weight: float, labels: Mapping[str | None, int], counts: _Counts) -> _Column:
+    def column(self, weight: float, labels: Mapping[str | None, int], counts: _Totals) -> _Figures:
         """Sum up what the cells of a column keep, and how high they stand."""
         keeping = _cell_measures(self.hierarchy, counts.rows)
         kept = dict.fromkeys(keeping, Bounds(0.0, 0.0))
@@ -206,12 +208,12 @@ class _Reader:
             for name, keep in keeping.items():
                 kept[name] = _plus(kept[name], number, [keep(reading) for reading in readings])
         leaves = self.hierarchy.leaves[0].tolist()
-        ground = [Reading(0, *pair) for pair in zip(leaves, self.value_rows.tolist(), strict=True)]
+        ground = [Sense(0, *pair) for pair in zip(leaves, self.value_rows.tolist(), strict=True)]
         whole = {name: math.fsum(one.rows * keep(one) for one in ground) for name, keep in keeping.items()}
         rows = max(1, counts.released)
-        return _Column(weight, self.hierarchy.height, Bounds(levels.low / rows, levels.high / rows), kept, whole)
+        return _Figures(weight, self.hierarchy.height, Bounds(levels.low / rows, levels.high / rows), kept, whole)
 
-    def readings(self, text: str | None) -> Iterator[Reading]:
+    def readings(self, text: str | None) -> Iterator[Sense]:
         """Return everything that a released label can mean."""
         found = 0
         for level, codes in self._levels.items():
@@ -220,15 +222,15 @@ class _Reader:
                 yield self._of_values(level, self.hierarchy.maps[level] == codes[text], level_code=codes[text])
         if text is None:
             if self.level is None and (self.algorithm == BLANKING or not found):  # a blank cell, which says nothing
-                yield Reading(max(1, self.hierarchy.height), self.hierarchy.domain_size, int(self.value_rows.sum()))
+                yield Sense(max(1, self.hierarchy.height), self.hierarchy.domain_size, int(self.value_rows.sum()))
         elif self.level is None and (cover := read_label(text)) is not None:
             yield from self._of_cover(cover)
 
-    def _of_values(self, level: int, covered: Any, *, level_code: int) -> Reading:
+    def _of_values(self, level: int, covered: Any, *, level_code: int) -> Sense:
         leaves = int(self.hierarchy.leaves[level][level_code])
-        return Reading(level, leaves, int(self.value_rows[covered].sum()))
+        return Sense(level, leaves, int(self.value_rows[covered].sum()))
 
-    def _of_cover(self, cover: Cover) -> Iterator[Reading]:
+    def _of_cover(self, cover: Cover) -> Iterator[Sense]:
         """Return what a range or a set can mean: it has the lowest level that has one label for all its values."""
         members = [self._codes[value] for value in cover.values if value in self._codes]
         missing = self._codes.get(None)
@@ -237,7 +239,7 @@ class _Reader:
         more = [missing] if cover.or_missing else []
         ends = np.array([*members, *more], np.int64)
         if not cover.is_range:
-            yield Reading(self._common_level(ends), len(ends), int(self.value_rows[ends].sum()))
+            yield Sense(self._common_level(ends), len(ends), int(self.value_rows[ends].sum()))
             return
         if self._positions is None:
             self._positions = self.hierarchy.find_positions()
@@ -251,7 +253,7 @@ class _Reader:
         leaves = int(high - low) + 1 + cover.or_missing
         inside = np.flatnonzero(within)
         for level in {self._common_level(ends), self._common_level(inside)}:  # nobody sees which of these it has
-            yield Reading(level, leaves, int(self.value_rows[inside].sum()))
+            yield Sense(level, leaves, int(self.value_rows[inside].sum()))
 
     def _common_level(self, codes: IntArray) -> int:
         """Return the lowest level at which values have one label."""
@@ -263,7 +265,7 @@ def _plus(total: Bounds, rows: int, each: Sequence[float]) -> Bounds:
     return Bounds(total.low + rows * min(each), total.high + rows * max(each))
 
 
-def _all_figures(counts: _Counts, columns: Sequence[_Column]) -> dict[str, Bounds]:
+def _all_figures(counts: _Totals, columns: Sequence[_Figures]) -> dict[str, Bounds]:
     """Return every measure that can be told, each by its definition; docs/measures.md has them."""
     rows, released = counts.rows, counts.released
     squares = float(np.square(counts.sizes, dtype=np.float64).sum()) + float(rows - released) * rows
@@ -291,7 +293,7 @@ def _all_figures(counts: _Counts, columns: Sequence[_Column]) -> dict[str, Bound
     return figures
 
 
-def _lost_share(columns: Sequence[_Column], name: str) -> Bounds:
+def _lost_share(columns: Sequence[_Figures], name: str) -> Bounds:
     """Return the share of what cells keep that a release loses."""
     whole = math.fsum(one.weight * one.whole[name] for one in columns)
     if whole <= 0:
@@ -300,7 +302,7 @@ def _lost_share(columns: Sequence[_Column], name: str) -> Bounds:
     return _clip(Bounds(1.0 - high, 1.0 - low))
 
 
-def _sum(columns: Sequence[_Column], factor: Callable[[_Column], float]) -> Bounds:
+def _sum(columns: Sequence[_Figures], factor: Callable[[_Figures], float]) -> Bounds:
     """Sum up how high columns stand, each by a factor of its own."""
     low, high = (math.fsum(factor(one) * one.levels[end] for one in columns) for end in (0, 1))
     return Bounds(low, high)

@@ -33,7 +33,7 @@ from indistinct.proof.stated_measures import (
     without_blank,
 )
 from indistinct.proof.stated_verdict import states_recount
-from indistinct.recoding.classes import LINK, not_protected
+from indistinct.recoding.classes import not_protected
 from indistinct.release.manifest import Facts, Manifest, StatedPeople, who_checks
 from indistinct.showing.words import counted
 
@@ -48,7 +48,7 @@ RANDOM_RAISE = "random_raise"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class AtHand:
     """What the reader of a manifest knows beside it."""
 
     policy: Policy
@@ -86,7 +86,7 @@ def manifest_check(
 
     ``is_stated`` says that the policy is no other than the one that the manifest states.
     """
-    known = Known(policy, found, checks, is_stated, stated.policy_sha256 == policy_digest(policy))
+    known = AtHand(policy, found, checks, is_stated, stated.policy_sha256 == policy_digest(policy))
     wrong = [name for name, rule in RULES.items() if not rule(stated, known)]
     return Check("manifest.statements", not wrong, {"wrong": wrong} if wrong else {})
 
@@ -110,16 +110,16 @@ def unchecked_statements(stated: Manifest, *, has_original: bool, is_measured: b
 # The rules, one for each statement: whether it can stand there beside what is known.
 
 
-def _released_rows(stated: Manifest, known: Known) -> bool:
+def _released_rows(stated: Manifest, known: AtHand) -> bool:
     return stated.released == known.found.rows - known.blank_rows(stated)
 
 
-def _smallest_group(stated: Manifest, known: Known) -> bool:
+def _smallest_group(stated: Manifest, known: AtHand) -> bool:
     most = known.found.rows if known.found.people is None else known.found.people
     return stated.smallest_group == int(known.sizes(stated).min(initial=most))
 
 
-def _people(stated: Manifest, known: Known) -> bool:
+def _people(stated: Manifest, known: AtHand) -> bool:
     people = stated.people
     if people is None or not known.policy.person_columns:
         return people is None and not known.policy.person_columns
@@ -128,7 +128,7 @@ def _people(stated: Manifest, known: Known) -> bool:
     lost = people.eligible - people.released
     if not 0 <= lost == people.lost_all_rows <= people.lost_rows <= min(people.eligible, stated.suppressed):
         return False
-    return _linked_people(stated, people, known) if known.policy.form.is_joined else _people_of_rows(stated, people)
+    return _linked_people(stated, people, known) if known.found.people is not None else _people_of_rows(stated, people)
 
 
 def _people_of_rows(stated: Manifest, people: StatedPeople) -> bool:
@@ -139,13 +139,13 @@ def _people_of_rows(stated: Manifest, people: StatedPeople) -> bool:
     )
 
 
-def _linked_people(stated: Manifest, people: StatedPeople, known: Known) -> bool:
+def _linked_people(stated: Manifest, people: StatedPeople, known: AtHand) -> bool:
     """Groups of several tables are profiles, counted in people."""
     is_counted = people.released == known.found.people
     return is_counted and people.smallest_profile == stated.smallest_group <= people.smallest_group <= people.released
 
 
-def _tables(stated: Manifest, known: Known) -> bool:
+def _tables(stated: Manifest, known: AtHand) -> bool:
     """The tables have the columns of the policy, a delimiter if they are text, and if linked, numbers that add up."""
     is_text = {Path(name).stem: format_of(Path(name)).kind == TEXT for name in stated.files}
     if not stated.shape.takes(is_text):
@@ -155,7 +155,7 @@ def _tables(stated: Manifest, known: Known) -> bool:
     if any((one.delimiter is not None) is not is_text[name] for name, one in stated.tables.items()):
         return False
     counts = [(one.eligible, one.released, one.suppressed) for one in stated.tables.values()]
-    if not stated.shape.is_joined:
+    if known.found.rows_of is None:
         has_rows = all(count == (None, None, None) for count in counts)
     else:
         whole = (stated.eligible, stated.released, stated.suppressed)
@@ -167,47 +167,37 @@ def _tables(stated: Manifest, known: Known) -> bool:
 
 def _has_columns(stated: Manifest, policy: Policy) -> bool:
     """Return whether the columns of each table are those that the policy releases there, under their new names."""
-    if not stated.shape.generalizes:
-        expected = {
-            "quasi": [LINK, *policy.with_role("quasi", "other")],
-            "sensitive": [LINK, *policy.with_role("sensitive")],
-        }
-        renamed = dict.fromkeys(expected, policy.renamed)
-    elif stated.shape.is_joined:
-        expected = {name: list(part.policy.released_columns) for name, part in policy.parts.items()}
-        renamed = {name: part.policy.renamed for name, part in policy.parts.items()}
-    else:
-        expected, renamed = {"table": list(policy.released_columns)}, {"table": policy.renamed}
+    expected = stated.shape.columns_of(policy)
     return stated.tables.keys() == expected.keys() and all(
-        sorted(renamed[table].get(name, name) for name in expected[table]) == sorted(one.columns)
+        sorted(policy.renamed_in(table).get(name, name) for name in expected[table]) == sorted(one.columns)
         for table, one in stated.tables.items()
     )
 
 
-def _not_protected(stated: Manifest, known: Known) -> bool:
+def _not_protected(stated: Manifest, known: AtHand) -> bool:
     if stated.shape.generalizes or not known.compares_policy:
         return (stated.not_protected is None) is stated.shape.generalizes
     return stated.not_protected == not_protected(known.policy)
 
 
-def _is_of_columns(levels: Mapping[str, float], stated: Manifest, known: Known) -> bool:
+def _is_of_columns(levels: Mapping[str, float], stated: Manifest, known: AtHand) -> bool:
     """Return whether levels are stated of just the quasi columns, none beyond its height."""
     names = set(known.policy.quasi)
     is_whole = levels.keys() == names == stated.heights.keys()
     return is_whole and all(level <= stated.heights[name] for name, level in levels.items())
 
 
-def _node(stated: Manifest, known: Known) -> bool:
+def _node(stated: Manifest, known: AtHand) -> bool:
     return stated.node is None or _is_of_columns(stated.node, stated, known)
 
 
-def _mean_levels(stated: Manifest, known: Known) -> bool:
+def _mean_levels(stated: Manifest, known: AtHand) -> bool:
     if stated.mean_levels is None or stated.node is not None:
         return (stated.mean_levels is None) is (stated.node is not None)
     return _is_of_columns(stated.mean_levels, stated, known)
 
 
-def _start_node(stated: Manifest, known: Known) -> bool:
+def _start_node(stated: Manifest, known: AtHand) -> bool:
     """A table is counted above its values only where a limit of tuples demands it."""
     if stated.start_node is None:
         return True
@@ -215,7 +205,7 @@ def _start_node(stated: Manifest, known: Known) -> bool:
     return has_limit and any(stated.start_node.values()) and _is_of_columns(stated.start_node, stated, known)
 
 
-def _heights(stated: Manifest, known: Known) -> bool:
+def _heights(stated: Manifest, known: AtHand) -> bool:
     if stated.heights.keys() != set(known.policy.quasi):
         return False
     if not known.compares_policy:
@@ -241,7 +231,7 @@ def highest_level(column: StatedColumn) -> int | str | None:
     return highest if highest in range(len(hierarchy.levels)) else None
 
 
-def _level_names(stated: Manifest, known: Known) -> bool:
+def _level_names(stated: Manifest, known: AtHand) -> bool:
     is_needed = stated.shape.generalizes and stated.node is not None
     if stated.level_names is None or not is_needed:
         return stated.level_names is None and not is_needed
@@ -274,7 +264,7 @@ def is_level_called(stated: Facts, name: str, column: StatedColumn) -> bool:
     )
 
 
-def _unreadable(stated: Manifest, known: Known) -> bool:
+def _unreadable(stated: Manifest, known: AtHand) -> bool:
     if stated.unreadable is None:
         return True
     allowed = {name for name, column in known.policy.columns.items() if column.unreadable != "refuse"}
@@ -282,19 +272,19 @@ def _unreadable(stated: Manifest, known: Known) -> bool:
     return bool(stated.unreadable) and stated.unreadable.keys() <= allowed
 
 
-def _perturbations(stated: Manifest, known: Known) -> bool:
+def _perturbations(stated: Manifest, known: AtHand) -> bool:
     said = {name: one.to_dict() for name, one in (stated.perturbations or {}).items()}
     return stated.perturbations != {} and as_text(said) == as_text(known.policy.describe_perturbations())
 
 
-def _dates_moved(stated: Manifest, known: Known) -> bool:
+def _dates_moved(stated: Manifest, known: AtHand) -> bool:
     """Dates move by what the policy declares, or the one that the manifest states, of which a policy has no shifts."""
     days = {shift.days for shift in known.policy.shifted.values()}
     days |= {column.shift.days for column in stated.policy.all_columns.values() if column.shift is not None}
     return not days if stated.dates_moved is None else stated.dates_moved.days in days
 
 
-def _drawn_rows(stated: Manifest, known: Known) -> bool:
+def _drawn_rows(stated: Manifest, known: AtHand) -> bool:
     """Rows are drawn if the policy asks for it, as it says, among as many candidates as there can be."""
     if not known.compares_policy:
         return True
@@ -312,7 +302,7 @@ def _is_raised(stated: Facts) -> bool:
     return bool(stated.options.get(RANDOM_RAISE))
 
 
-def _measures(stated: Manifest, known: Known) -> bool:
+def _measures(stated: Manifest, known: AtHand) -> bool:
     """Each release states all measures of ours, or those alone that say nothing of its draws; none is impossible."""
     own = {name for name in (*FROM_STATEMENTS, *FROM_ORIGINAL) if name in stated.measures}
     is_drawn = stated.drawn is not None or _is_raised(stated)
@@ -325,30 +315,30 @@ def _measures(stated: Manifest, known: Known) -> bool:
     return not mistaken_measures(stated.measures, measures_from_statements(stated, known.policy, known.found.sizes))
 
 
-def _is_proven(stated: Manifest, _: Known) -> bool:
+def _is_proven(stated: Manifest, _: AtHand) -> bool:
     """An algorithm of ours that promises an optimum says whether it found one."""
     return stated.is_proven is not None or not _own_declaration(stated, "is_exact")
 
 
-def _gap(stated: Manifest, _: Known) -> bool:
+def _gap(stated: Manifest, _: AtHand) -> bool:
     """What is proven has no gap; and what chance raised says nothing of one."""
     if stated.is_proven is not None:
         return stated.is_proven is (stated.gap == 0)
     return stated.bound is None if stated.gap is None else stated.bound is not None and not _is_raised(stated)
 
 
-def _lower_bound(stated: Manifest, _: Known) -> bool:
+def _lower_bound(stated: Manifest, _: AtHand) -> bool:
     """Only cells that climb one by one have a bound; the loss that is stated lies above it by the gap."""
     if stated.bound is None:
         return True
-    return stated.node is None and not stated.shape.is_joined and not _is_raised(stated) and bound_fits(stated)
+    return stated.node is None and stated.shape.is_measured_anew and not _is_raised(stated) and bound_fits(stated)
 
 
-def _is_cut_short(stated: Manifest, _: Known) -> bool:
+def _is_cut_short(stated: Manifest, _: AtHand) -> bool:
     return stated.is_cut_short is None or (stated.is_proven is None and not _is_raised(stated))
 
 
-def _algorithm(stated: Manifest, _: Known) -> bool:
+def _algorithm(stated: Manifest, _: AtHand) -> bool:
     """An algorithm of ours makes releases of its form; one with a ledger may be fitted to earlier ones."""
     is_apart = not stated.shape.generalizes
     return {
@@ -372,7 +362,7 @@ def _declaration(stated: Facts) -> Declaration | None:
         return None
 
 
-def _options(stated: Manifest, known: Known) -> bool:
+def _options(stated: Manifest, known: AtHand) -> bool:
     """The algorithm has such options and takes their values; texts in them are plain or name columns."""
 
     def has_remark(said: Any) -> bool:
@@ -392,33 +382,33 @@ def _options(stated: Manifest, known: Known) -> bool:
     return all(told.get(column, level) == level for column, level in stated.node.items())
 
 
-def _pseudonym_salt(stated: Manifest, known: Known) -> bool:
+def _pseudonym_salt(stated: Manifest, known: AtHand) -> bool:
     return stated.pseudonym_salt is None or bool(known.policy.pseudonym_columns) or known.policy.links_rows
 
 
-def _based_on(stated: Manifest, _: Known) -> bool:
+def _based_on(stated: Manifest, _: AtHand) -> bool:
     return stated.based is None or stated.ledger_head is not None
 
 
-def _policy(stated: Manifest, known: Known) -> bool:
+def _policy(stated: Manifest, known: AtHand) -> bool:
     """The policy is stated as it is; the algorithm may be another."""
     if known.is_stated or not known.is_of_policy:
         return True
     return stated.policy.without_algorithm().is_same(StatedPolicy.of(known.policy).without_algorithm())
 
 
-def _verdict(stated: Manifest, known: Known) -> bool:
+def _verdict(stated: Manifest, known: AtHand) -> bool:
     return states_recount(
         stated, known.policy, known.found, known.checks if known.compares_policy else None, is_stated=known.is_stated
     )
 
 
-def _always(_: Manifest, __: Known) -> bool:
+def _always(_: Manifest, __: AtHand) -> bool:
     """Its shape is all that can be compared, or another check compares it."""
     return True
 
 
-Rule = Callable[[Manifest, Known], bool]
+Rule = Callable[[Manifest, AtHand], bool]
 RULES: dict[str, Rule] = {
     "form": _always,
     "eligible": lambda stated, _: stated.eligible == stated.released + stated.suppressed,

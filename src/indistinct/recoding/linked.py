@@ -67,8 +67,8 @@ class LinkedRecoding(FullDomainRecoding):
     def rows_by_table(self, names: Sequence[str]) -> dict[str, dict[str, int]]:
         """Return the rows of each of several tables, of these names: eligible, released and suppressed ones."""
         people = self.groups.people
-        assert people is not None  # rows are linked
-        assert people.tree is not None  # of several tables
+        if people is None or people.tree is None:
+            return {}
         counts, is_gone = self.frequencies.entries.counts[people.tree.order], self.is_gone[people.tree.order]
         number_of = people.tree.tables
         eligible = np.bincount(number_of, counts, len(names)).astype(np.int64).tolist()

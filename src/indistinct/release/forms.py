@@ -9,10 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePath
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from indistinct.engine.plans import CLASS
 from indistinct.errors import TableError
+
+if TYPE_CHECKING:
+    from indistinct.policy import Policy
 
 FormName = Literal["one table", "two tables", "linked tables"]
 
@@ -41,6 +44,8 @@ class Form(ABC):
     """Its measures can be worked out anew from what it states and shows."""
     first: str
     """The table that has the quasi columns; asked of several tables it raises a TableError."""
+    last: str
+    """The table that has the sensitive columns; asked of several tables it raises a TableError."""
     blanks: ClassVar[bool] = True
     """Suppressed rows may stay with blank cells."""
 
@@ -54,6 +59,22 @@ class Form(ABC):
         if len(found) < len(files) or not self.takes(found):
             raise ValueError("the files are not those of a release of this form")
         return found
+
+    def made_of(self, made: Form) -> Form:
+        """Return the form of what is made of tables of this form, where it may be another one."""
+        return made
+
+    def place(self, table: str) -> str:
+        """Return what a message about one of the tables begins with."""
+        return f"tables.{table}: " if self.is_joined else ""
+
+    def full_name(self, table: str, column: str) -> str:
+        """Return what a column of one of the tables is called beside those of others."""
+        return f"{table}.{column}" if self.is_joined else column
+
+    def columns_of(self, policy: Policy) -> dict[str, tuple[str, ...]]:
+        """Return the columns that a policy releases in each table, by their own names."""
+        return {name: part.policy.released_columns for name, part in policy.parts.items()}
 
     def refuse_engines(self, kinds: Mapping[str, str]) -> None:
         """Raise a TableError if tables cannot be where they are; ``kinds`` has the engine of each."""
@@ -72,7 +93,7 @@ class Form(ABC):
 class _OneTable(Form):
     """One table with labels in place of quasi cells."""
 
-    first = "table"
+    first = last = "table"
 
     def takes(self, names: Collection[str]) -> bool:
         """It is called ``table``."""
@@ -97,7 +118,7 @@ class _TwoTables(Form):
     tables = "the tables"
     generalizes = False
     judged_in = "two_tables"
-    first = "quasi"
+    first, last = "quasi", "sensitive"
     blanks = False
 
     def takes(self, names: Collection[str]) -> bool:
@@ -111,6 +132,13 @@ class _TwoTables(Form):
     def grouped_by(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Return the column that links the two tables."""
         return (CLASS,)
+
+    def columns_of(self, policy: Policy) -> dict[str, tuple[str, ...]]:
+        """Return the columns of both: beside the class the quasi and other ones, and the sensitive ones."""
+        return {
+            self.first: (CLASS, *policy.with_role("quasi", "other")),
+            self.last: (CLASS, *policy.with_role("sensitive")),
+        }
 
 
 class _LinkedTables(Form):
@@ -129,6 +157,12 @@ class _LinkedTables(Form):
     def first(self) -> str:  # type: ignore[override]
         """Each table has quasi columns of its own."""
         raise TableError("the release holds several tables that belong together; this takes a release of one")
+
+    last = first
+
+    def made_of(self, made: Form) -> Form:
+        """Return this form: of several tables several are made."""
+        return self
 
     def refuse_engines(self, kinds: Mapping[str, str]) -> None:
         """Refuse Spark, which does not know whose rows other tables have."""

@@ -40,7 +40,7 @@ from indistinct.policy.stated_policy import (
     as_text,
 )
 from indistinct.recoding.classes import LINK
-from indistinct.release.forms import FORMS, Form, FormName
+from indistinct.release.forms import FORMS, ONE_TABLE, Form, FormName
 
 MANIFEST = "manifest.json"
 """The file in which a release folder says what it is."""
@@ -338,6 +338,11 @@ class RememberedManifest(BaseModel):
     drawn: RememberedDraws | None = None
     ledger_head: str | None = None
     files: dict[str, str] | None = None
+
+    @property
+    def shape(self) -> Form:
+        """Which tables the release had; one, where nothing says it."""
+        return FORMS[self.form] if self.form is not None else ONE_TABLE
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> RememberedManifest:

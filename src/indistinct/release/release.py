@@ -62,7 +62,7 @@ class Release:
         """
         self.policy = policy
         self.recoding = recoding
-        self.form: Form = policy.form if policy.form.is_joined else recoding.form
+        self.form: Form = policy.form.made_of(recoding.form)
         self.algorithm = made_with.algorithm
         self.made_with = made_with
         self.verdict: Verdict | None = None
@@ -83,11 +83,8 @@ class Release:
 
     def _under_new_names(self, table: str, rows: Rows) -> Rows:
         """Return the rows of a table as they leave the house, with the names that the policy gives their columns."""
-        new = self._renamed_in(table)
+        new = self.policy.renamed_in(table)
         return rows.with_names({name: new[name] for name in rows.columns() if name in new}) if new else rows
-
-    def _renamed_in(self, table: str) -> Mapping[str, str]:
-        return self.policy.parts[table].policy.renamed if self.form.is_joined else self.policy.renamed
 
     @property
     def table(self) -> Any:
@@ -164,7 +161,7 @@ class Release:
 
     def _stated_tables(self) -> dict[str, StatedRows]:
         """Return the columns of each table, how it is written, and of several tables the rows of each."""
-        rows_of = self.recoding.rows_by_table(list(self.policy.parts)) if self.form.is_joined else {}
+        rows_of = self.recoding.rows_by_table(list(self.policy.parts))
         return {
             name: StatedRows(
                 columns=tuple(rows.columns()), delimiter=held.format().get("delimiter"), **rows_of.get(name, {})
@@ -187,7 +184,7 @@ class Release:
             claims,
             saying=lambda: self.facts,
             form=self.form,
-            renamed={name: self._renamed_in(name) for name in self._parts},
+            renamed={name: self.policy.renamed_in(name) for name in self._parts},
             is_release=True,
         )
 

@@ -156,7 +156,7 @@ class ReleasedTables:
             raise TableError("the policy describes several tables: give the release folder, or the tables by name")
         if self.form.is_joined and not policy.form.is_joined:
             raise TableError("the release holds several tables that belong together; give the policy of all of them")
-        renamed = {name: _new_names(policy, name) for name in self.sources}
+        renamed = {name: policy.renamed_in(name) for name in self.sources}
         if renamed != self.renamed and not self.is_of(policy):
             renamed = dict(self.renamed)
         return replace(self, renamed=renamed, is_release=self.is_release or is_release)
@@ -233,7 +233,7 @@ class ReleasedTables:
     @contextmanager
     def sensitive_rows(self) -> Iterator[Rows]:
         """Return the rows with the sensitive columns of a release of one table or two, for the time of the block."""
-        with self._open_one("sensitive" if "sensitive" in self.sources else self.form.first) as rows:
+        with self._open_one(self.form.last) as rows:
             yield rows
 
     @contextmanager
@@ -252,13 +252,6 @@ def under_own_names(rows: Rows, renamed: Mapping[str, str], *, is_release: bool 
         return
     with rows.with_names(names) as found:
         yield found
-
-
-def _new_names(policy: Policy, table: str) -> Mapping[str, str]:
-    """Return the new names that a policy has for columns of a table."""
-    if not policy.form.is_joined:
-        return policy.renamed
-    return policy.parts[table].policy.renamed if table in policy.parts else {}
 
 
 def _strange_contents(folder: Path, tables: Mapping[str, Path], verifier: str | None = None) -> list[str]:

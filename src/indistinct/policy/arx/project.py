@@ -91,7 +91,7 @@ def read_arx(path: str | os.PathLike[str], *, k: int = 5) -> ArxProject:
 
 
 @dataclass(frozen=True, slots=True)
-class _Assignment:
+class _DefinedColumn:
     """What the definition of a project says of one column."""
 
     name: str
@@ -100,13 +100,13 @@ class _Assignment:
     said: Mapping[str, str]
 
 
-def _assignments(project: ArxFiles) -> list[_Assignment]:
+def _assignments(project: ArxFiles) -> list[_DefinedColumn]:
     found = []
     for said in project.xml("input/definition.xml").groups("assigment"):  # spelled so in every version
         name, role = said.get("name", ""), ROLES.get(said.get("type", ""))
         if not name or role is None:
             raise PolicyError(f"{project.file}: a column of its definition has no name or no known type")
-        found.append(_Assignment(name, role, said.get("ref", ""), said))
+        found.append(_DefinedColumn(name, role, said.get("ref", ""), said))
     if not found:
         raise PolicyError(f"{project.file}: its definition has no columns; load a table in ARX and save the project")
     names = [one.name for one in found]
@@ -130,7 +130,7 @@ def _columns(project: ArxFiles, delimiter: str, weights: Mapping[str, float], no
     return columns
 
 
-def _hierarchy(project: ArxFiles, one: _Assignment, delimiter: str, file: str, notes: list[str]) -> Hierarchy:
+def _hierarchy(project: ArxFiles, one: _DefinedColumn, delimiter: str, file: str, notes: list[str]) -> Hierarchy:
     """Read the hierarchy of a column, if the project holds one; several labels at the top get one above them."""
     text = project.text(f"input/{one.reference}") if one.reference else None
     if text is None:
@@ -153,7 +153,7 @@ def _hierarchy(project: ArxFiles, one: _Assignment, delimiter: str, file: str, n
     return Levels(made.rows, made.top, made.names, file)
 
 
-def _limits(one: _Assignment, hierarchy: Hierarchy) -> dict[str, Any]:
+def _limits(one: _DefinedColumn, hierarchy: Hierarchy) -> dict[str, Any]:
     """Return the lowest and highest level that the definition of a quasi column allows, if it leaves any out."""
     lowest, highest = (_level(one.said.get(key, ALL), hierarchy) for key in ("min", "max"))
     found: dict[str, Any] = {} if not lowest else {"min_level": lowest}
@@ -169,7 +169,7 @@ def _level(said: str, hierarchy: Hierarchy) -> int | None:
     return min(int(said), hierarchy.height or 0) if re.fullmatch(r"[0-9]{1,4}", said.strip(), re.ASCII) else None
 
 
-def _left_out(one: _Assignment) -> list[str]:
+def _left_out(one: _DefinedColumn) -> list[str]:
     """Say what the definition of a quasi column asks for that a policy cannot."""
     found = []
     if one.said.get("microAggregationFunction"):

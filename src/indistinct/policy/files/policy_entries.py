@@ -33,28 +33,28 @@ _BOTH = {"type": "object", "properties": {"codes": _CODES, "rule": _RULE}, "addi
 MISSING_FORMS: list[Any] = [_RULE, _CODES, _BOTH]
 
 
-class Entries(BaseModel):
+class FileEntries(BaseModel):
     # made when first used: few commands use all
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, defer_build=True)
 
 
-class ShiftEntry(Entries):
+class ShiftEntry(FileEntries):
     days: int = Field(description="Dates of a person move by one random number of days, at most so many.")
     format: str | None = Field(None, description="The format of the dates, as strptime reads it. Else ISO dates.")
 
 
-class MicroaggregationEntry(Entries):
+class MicroaggregationEntry(FileEntries):
     k: int = Field(description="The least number of rows whose mean is released.")
 
 
-class NoiseEntry(Entries):
+class NoiseEntry(FileEntries):
     scale: float = Field(
         description="Of Laplace noise its mean size, of normal its standard deviation, of uniform its most."
     )
     kind: Literal["laplace", "normal", "uniform"] = "laplace"
 
 
-class ColumnEntry(Entries):
+class ColumnEntry(FileEntries):
     role: Literal["identifier", "quasi", "sensitive", "other", "drop"]
     hierarchy: dict[str, Any] | None = Field(
         None,
@@ -84,13 +84,13 @@ class ColumnEntry(Entries):
     )
 
 
-class ConditionEntry(Entries):
+class ConditionEntry(FileEntries):
     column: str
     op: str = Field(json_schema_extra={"enum": list(OPERATORS)})
     value: Any = None
 
 
-class PersonEntry(Entries):
+class PersonEntry(FileEntries):
     column: str | None = None
     columns: list[str] | None = None
     release: Literal["nothing", "pseudonym"] | None = Field(
@@ -106,7 +106,7 @@ class PersonEntry(Entries):
     )
 
 
-class AboutEntry(Entries):
+class AboutEntry(FileEntries):
     title: str | None = Field(None, description=ABOUT["title"])
     data: str | None = Field(None, description=ABOUT["data"])
     purpose: str | None = Field(None, description=ABOUT["purpose"])
@@ -116,7 +116,7 @@ class AboutEntry(Entries):
     license: str | None = Field(None, description=ABOUT["license"])
 
 
-class TableEntry(Entries):
+class TableEntry(FileEntries):
     columns: dict[str, ColumnEntry]
     person: str | list[str] | None = Field(
         None, description="The columns that say whose row it is, if they are not those that the policy names for all."
@@ -128,7 +128,7 @@ class TableEntry(Entries):
     eligible: list[ConditionEntry] = Field(default_factory=list)
 
 
-class PolicyEntries(Entries):
+class PolicyEntries(FileEntries):
     version: int = Field(ge=VERSION, le=VERSION)
     columns: dict[str, ColumnEntry] = Field(default_factory=dict)
     tables: dict[str, TableEntry] = Field(
@@ -163,7 +163,7 @@ OF_ONE_TABLE = ("columns", "quasi_identifiers", "eligible", "suppressed_rows", "
 """What a policy of several tables says of each of them, or not at all."""
 
 
-class AtLevelEntry(Entries):
+class AtLevelEntry(FileEntries):
     level: float = Field(ge=0, le=1)
     population: int = Field(ge=1)
 
@@ -178,7 +178,7 @@ def model_entries(kind: type[PrivacyModel]) -> type[BaseModel]:
         for field in dataclasses.fields(kind)  # type: ignore[arg-type]
         if field.init
     }
-    return create_model(kind.__name__, __base__=Entries, **fields)
+    return create_model(kind.__name__, __base__=FileEntries, **fields)
 
 
 def keys_at(form: type[BaseModel], place: Sequence[int | str]) -> tuple[str, ...]:

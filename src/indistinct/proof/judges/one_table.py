@@ -27,7 +27,7 @@ from indistinct.proof.people_recount import count_people, pseudonym_people_check
 from indistinct.proof.perturbed_numbers import perturbation_checks
 
 
-class _OneTable(Judge):
+class _OneTableJudge(Judge):
     def recount(self) -> Recount:
         released, policy = self.tables["table"], self.policy
         sizes = _Sizes(released, policy)
@@ -53,7 +53,7 @@ class _OneTable(Judge):
         return checks
 
 
-JUDGE = _OneTable
+JUDGE = _OneTableJudge
 
 
 def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Check]:

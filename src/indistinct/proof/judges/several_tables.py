@@ -37,7 +37,7 @@ from indistinct.release.manifest import Manifest
 QUASI_OF_ALL = "all tables"
 
 
-class _SeveralTables(Judge):
+class _SeveralTablesJudge(Judge):
     numbers: Numbers
     trees: PersonTrees
 
@@ -104,7 +104,7 @@ class _SeveralTables(Judge):
         return checks
 
 
-JUDGE = _SeveralTables
+JUDGE = _SeveralTablesJudge
 
 
 def _stated_rows_checks(said: Manifest, rows: Mapping[str, int], people: int) -> list[Check]:

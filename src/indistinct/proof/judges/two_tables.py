@@ -25,12 +25,13 @@ from indistinct.proof.checks import (
 from indistinct.proof.judges.judge import Judge
 from indistinct.proof.truth.class_truth import untruths
 from indistinct.recoding.classes import LINK
+from indistinct.release.forms import TWO_TABLES
 
 Class = str | None
 """What a class is called: the text of its cells."""
 
 
-class _TwoTables(Judge):
+class _TwoTablesJudge(Judge):
     def recount(self) -> Recount:
         """Check both tables by the join that an adversary would do."""
         return judge_two_tables(self.tables, self.policy)
@@ -39,7 +40,7 @@ class _TwoTables(Judge):
         return prove_two_tables(self.tables, source, self.policy, self.claims.suppressed)
 
 
-JUDGE = _TwoTables
+JUDGE = _TwoTablesJudge
 
 
 def judge_two_tables(tables: Mapping[str, Rows], policy: Policy) -> Recount:
@@ -58,11 +59,11 @@ def prove_two_tables(tables: Mapping[str, Rows], source: Rows, policy: Policy, c
 
 def judge(quasi: Rows, sensitive: Rows, policy: Policy) -> tuple[list[Check], IntArray]:
     """Check both tables from their cells alone; also give the sizes of the classes."""
-    columns = [
-        columns_check(quasi.columns(), (LINK, *policy.with_role("quasi", "other")), policy),
-        columns_check(sensitive.columns(), (LINK, *policy.with_role("sensitive")), policy),
+    tables = {TWO_TABLES.first: quasi, TWO_TABLES.last: sensitive}
+    checks = [
+        columns_check(tables[name].columns(), columns, policy).of_table(name)
+        for name, columns in TWO_TABLES.columns_of(policy).items()
     ]
-    checks = [check.of_table(name) for name, check in zip(("quasi", "sensitive"), columns, strict=True)]
     nothing = np.zeros(0, np.int64)
     if not all(check.passed for check in checks):
         return checks, nothing

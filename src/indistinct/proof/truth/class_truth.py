@@ -33,9 +33,9 @@ def untruths(quasi: Rows, sensitive: Rows, source: Rows, policy: Policy) -> tupl
         _numbered_alike(hidden, original, theirs),
         _numbered_alike([LINK], ours, theirs),
     )
-    truth = _Pairs(tuples[0], values[0], original.rows)
-    members = _Pairs(classes[0], tuples[1], ours.rows)
-    shown = _Pairs(classes[1], values[1], theirs.rows)
+    truth = _PairCounts(tuples[0], values[0], original.rows)
+    members = _PairCounts(classes[0], tuples[1], ours.rows)
+    shown = _PairCounts(classes[1], values[1], theirs.rows)
     found = {
         "quasi": _surplus(members.second, ours.rows, truth.first, original.rows),
         "sensitive": _surplus(shown.second, theirs.rows, truth.second, original.rows),
@@ -86,18 +86,18 @@ def _size(*numbers: IntArray) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairs:
+class _PairCounts:
     """Pairs of numbers, and how many rows have them."""
 
     first: IntArray
     second: IntArray
     rows: IntArray
 
-    def only(self, places: IntArray | BoolArray) -> _Pairs:
+    def only(self, places: IntArray | BoolArray) -> _PairCounts:
         """Return some of them."""
-        return _Pairs(self.first[places], self.second[places], self.rows[places])
+        return _PairCounts(self.first[places], self.second[places], self.rows[places])
 
-    def without(self, others: _Pairs) -> _Pairs:
+    def without(self, others: _PairCounts) -> _PairCounts:
         """Return each pair once with the rows that are left when those of others are taken away, fewer than none
         too.
         """
@@ -106,7 +106,7 @@ class _Pairs:
         found, where = np.unique(keys, return_inverse=True)
         left = np.bincount(where, np.concatenate([self.rows, -others.rows]), len(found)).astype(np.int64)
         first, second = np.divmod(found[left != 0], max(1, width))
-        return _Pairs(first, second, left[left != 0])
+        return _PairCounts(first, second, left[left != 0])
 
     def one_by_one(self) -> Iterator[tuple[int, int, int]]:
         """Return each pair with its rows."""
@@ -117,22 +117,22 @@ class _Pairs:
 class _Truth:
     """The sensitive values of each tuple of the original."""
 
-    pairs: _Pairs
+    pairs: _PairCounts
     """Tuples and values, sorted by tuple."""
     starts: IntArray
 
     @classmethod
-    def of(cls, truth: _Pairs, tuples: int) -> _Truth:
+    def of(cls, truth: _PairCounts, tuples: int) -> _Truth:
         """Sort pairs of tuples and values."""
         pairs = truth.only(np.argsort(truth.first, kind="stable"))
         return cls(pairs, np.searchsorted(pairs.first, np.arange(tuples + 1)))
 
-    def brought(self, members: _Pairs) -> _Pairs:
+    def brought(self, members: _PairCounts) -> _PairCounts:
         """Return the values that members, tuples with all their rows, bring into their classes."""
         lengths = np.diff(self.starts)[members.second]
         ends = np.cumsum(lengths)
         places = np.arange(int(lengths.sum())) + np.repeat(self.starts[members.second] - (ends - lengths), lengths)
-        return _Pairs(np.repeat(members.first, lengths), self.pairs.second[places], self.pairs.rows[places])
+        return _PairCounts(np.repeat(members.first, lengths), self.pairs.second[places], self.pairs.rows[places])
 
     def bag(self, number: int) -> Bag:
         """Return the values of a tuple."""
@@ -140,7 +140,7 @@ class _Truth:
         return Counter(dict(zip(self.pairs.second[own].tolist(), self.pairs.rows[own].tolist(), strict=True)))
 
 
-def _wrong_classes(truth: _Pairs, members: _Pairs, shown: _Pairs) -> BoolArray:
+def _wrong_classes(truth: _PairCounts, members: _PairCounts, shown: _PairCounts) -> BoolArray:
     """Return which classes, of these tuples and these values, cannot be.
 
     A tuple that is in a class with all its rows brings all its values. Of the others it must be possible to choose

@@ -14,12 +14,12 @@ from indistinct.policy import Person, Policy, sensitive_columns
 from indistinct.privacy.model import BoolArray, PrivacyModel, least_rows
 from indistinct.proof.checks import Check
 from indistinct.proof.people_recount import groups_in_people, people_who_stay
-from indistinct.proof.truth.tuples import Tuples
+from indistinct.proof.truth.tuples import CellTuples
 
 
 def least_suppression_check(general: Rows, policy: Policy, suppressed: int) -> Check:
     """Check that no more rows were suppressed than must be at this node, save Datafly's complementary group."""
-    tuples = Tuples.of(general, policy)
+    tuples = CellTuples.of(general, policy)
     if policy.suppresses_single_rows:
         unlinked = replace(policy, person=Person(policy.person_columns))
         fewest = int(tuples.counts[~greatest_safe_set(tuples, tuples.counts, unlinked)].sum())
@@ -40,7 +40,7 @@ def _check(passed: bool, suppressed: int, required: int, how: str) -> Check:
     return Check("suppression.least", passed, {"how": how, "suppressed": suppressed, "required": required})
 
 
-def _totals_with_complement(tuples: Tuples, is_kept: BoolArray, policy: Policy) -> set[int]:
+def _totals_with_complement(tuples: CellTuples, is_kept: BoolArray, policy: Policy) -> set[int]:
     """Return the numbers of rows that Datafly's step 4 may suppress: the required ones and a smallest safe group."""
     counts = tuples.counts
     required = int(counts[~is_kept].sum())
@@ -60,7 +60,7 @@ def _totals_with_complement(tuples: Tuples, is_kept: BoolArray, policy: Policy) 
     return totals
 
 
-def greatest_safe_set(tuples: Tuples, counts: IntArray, policy: Policy) -> BoolArray:
+def greatest_safe_set(tuples: CellTuples, counts: IntArray, policy: Policy) -> BoolArray:
     """Return which tuples can stay, by taking failing ones out until none fails; models of the whole table come
     last.
     """
@@ -85,7 +85,7 @@ def greatest_safe_set(tuples: Tuples, counts: IntArray, policy: Policy) -> BoolA
 
 def _safe_groups(
     model: PrivacyModel,
-    tuples: Tuples,
+    tuples: CellTuples,
     positions: Sequence[int],
     group_of: IntArray,
     left: IntArray,

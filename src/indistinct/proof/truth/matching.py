@@ -26,7 +26,7 @@ class Originals(NamedTuple):
     """(columns, tuples) int64: the tuples by their rank in each column"""
 
 
-class Labels(NamedTuple):
+class LabelCovers(NamedTuple):
     """What labels cover; those of all columns are numbered through."""
 
     low: Array
@@ -48,7 +48,7 @@ class Kept(NamedTuple):
 
 
 @kernel
-def _covers(label: int, rank: int, covers: Labels) -> bool:
+def _covers(label: int, rank: int, covers: LabelCovers) -> bool:
     """Return whether a label covers a value: by its run of ranks, and by its bits if it covers only some of the run."""
     low, high, bits_at, bits = covers
     if rank < low[label] or rank > high[label]:
@@ -61,7 +61,7 @@ def _covers(label: int, rank: int, covers: Labels) -> bool:
 
 
 @kernel
-def _candidates(labels: Array, originals: Originals, covers: Labels, found: Array) -> int:
+def _candidates(labels: Array, originals: Originals, covers: LabelCovers, found: Array) -> int:
     """Put the original tuples that one released tuple generalizes into ``found``, and give their number.
 
     The column in which its label covers fewest tuples is scanned, and the others are asked.
@@ -94,7 +94,7 @@ def _candidates(labels: Array, originals: Originals, covers: Labels, found: Arra
 
 @kernel
 def people_that_fit(
-    labels: Array, groups: Array, number: int, persons: Array, source: Originals, covers: Labels
+    labels: Array, groups: Array, number: int, persons: Array, source: Originals, covers: LabelCovers
 ) -> Array:
     """Return the different people who have a row that some released tuple of a group generalizes.
 
@@ -117,7 +117,7 @@ def people_that_fit(
 
 
 @kernel
-def _candidates_again(row: int, labels: Array, source: Originals, covers: Labels, kept: Kept, found: Array) -> int:
+def _candidates_again(row: int, labels: Array, source: Originals, covers: LabelCovers, kept: Kept, found: Array) -> int:
     """Put the candidates of a released tuple into ``found`` once more, and give their number; most were kept."""
     start, end = kept.starts[row], kept.starts[row + 1]
     if start == end:
@@ -130,8 +130,91 @@ def _candidates_again(row: int, labels: Array, source: Originals, covers: Labels
 
 
 @kernel
+def _keep_candidates(
+    labels: Array, source: Originals, covers: LabelCovers, most_kept: int, found: Array
+) -> tuple[Array, Kept]:
+    """Return how many candidates each released tuple has, and those of as many tuples as may be kept."""
+    released = len(labels)
+    choices = np.zeros(released, np.int64)
+    kept_at = np.zeros(released + 1, np.int64)
+    kept = np.empty(len(found), np.int32)
+    for row in range(released):
+        choices[row] = _candidates(labels[row], source, covers, found)
+        kept_at[row + 1] = kept_at[row]
+        needed = kept_at[row] + choices[row]
+        if needed > len(kept) and needed <= most_kept:
+            longer = np.empty(min(2 * needed, most_kept), np.int32)
+            longer[: kept_at[row]] = kept[: kept_at[row]]
+            kept = longer
+        if needed <= len(kept):
+            kept[kept_at[row] : needed] = found[: choices[row]]
+            kept_at[row + 1] = needed
+    return choices, Kept(kept_at, kept)
+
+
+class Fit(NamedTuple):
+    """Which row of the original each released row has; rows of the original are numbered through its tuples."""
+
+    first_row: Array
+    """(originals + 1,) int64: where the rows of each original tuple begin"""
+    owner: Array
+    """int64, per row of the original: the released tuple that has it, or NOBODY"""
+    taken: Array
+    """(originals,) int64: how many rows of each original tuple are taken, the first ones"""
+    left: Array
+    """(released,) int64: how many rows of each released tuple have none yet"""
+
+
+@kernel
+def _first_fit(
+    labels: Array,
+    wanted: Array,
+    source: Originals,
+    counts: Array,
+    covers: LabelCovers,
+    kept: Kept,
+    order: Array,
+    found: Array,
+) -> Fit:
+    """Give released tuples rows of the original in this order, each the first that are free."""
+    originals = len(counts)
+    first_row = np.zeros(originals + 1, np.int64)
+    for original in range(originals):
+        first_row[original + 1] = first_row[original] + counts[original]
+    taken = np.zeros(originals, np.int64)
+    owner = np.full(first_row[originals], NOBODY, np.int64)
+    left = wanted.copy()
+    for row in order:
+        number = _candidates_again(row, labels, source, covers, kept, found)
+        for place in range(number):
+            if left[row] == 0:
+                break
+            original = found[place]
+            share = min(left[row], counts[original] - taken[original])
+            for unit in range(taken[original], taken[original] + share):
+                owner[first_row[original] + unit] = row
+            taken[original] += share
+            left[row] -= share
+    return Fit(first_row, owner, taken, left)
+
+
+@kernel
+def _exchange_along(fit: Fit, row: int, goal: int, came_from: Array, came_by: Array, original_of: Array) -> None:
+    """Give the free row of an original tuple to whoever came there, and what each gives up to the one before it."""
+    unit = fit.first_row[goal] + fit.taken[goal]
+    fit.taken[goal] += 1
+    while True:
+        holder = came_from[original_of[unit]]
+        fit.owner[unit] = holder
+        if holder == row:
+            break
+        unit = came_by[holder]
+    fit.left[row] -= 1
+
+
+@kernel
 def count_unmatched(
-    labels: Array, wanted: Array, source: Originals, counts: Array, covers: Labels, most_kept: int
+    labels: Array, wanted: Array, source: Originals, counts: Array, covers: LabelCovers, most_kept: int
 ) -> int:
     """Return how many released rows are left when as many as possible have a row of the original of their own.
 
@@ -145,50 +228,20 @@ def count_unmatched(
     """
     released, originals = len(labels), len(counts)
     found = np.empty(originals, np.int64)
-    choices = np.zeros(released, np.int64)
-    kept_at = np.zeros(released + 1, np.int64)
-    kept = np.empty(originals, np.int32)
-    for row in range(released):
-        choices[row] = _candidates(labels[row], source, covers, found)
-        kept_at[row + 1] = kept_at[row]
-        needed = kept_at[row] + choices[row]
-        if needed > len(kept) and needed <= most_kept:
-            longer = np.empty(min(2 * needed, most_kept), np.int32)
-            longer[: kept_at[row]] = kept[: kept_at[row]]
-            kept = longer
-        if needed <= len(kept):
-            kept[kept_at[row] : needed] = found[: choices[row]]
-            kept_at[row + 1] = needed
-    again = Kept(kept_at, kept)
-    first_unit = np.zeros(originals + 1, np.int64)
-    for original in range(originals):
-        first_unit[original + 1] = first_unit[original] + counts[original]
-    taken = np.zeros(originals, np.int64)
-    owner = np.full(first_unit[originals], NOBODY, np.int64)
-    left = wanted.copy()
-    for row in order_of(choices):
-        number = _candidates_again(row, labels, source, covers, again, found)
-        for place in range(number):
-            if left[row] == 0:
-                break
-            original = found[place]
-            share = min(left[row], counts[original] - taken[original])
-            for unit in range(taken[original], taken[original] + share):
-                owner[first_unit[original] + unit] = row
-            taken[original] += share
-            left[row] -= share
+    choices, kept = _keep_candidates(labels, source, covers, most_kept, found)
+    fit = _first_fit(labels, wanted, source, counts, covers, kept, order_of(choices), found)
     seen_original = np.zeros(originals, np.bool_)
     seen_row = np.zeros(released, np.bool_)
     came_from = np.full(originals, NOBODY, np.int64)
     came_by = np.full(released, NOBODY, np.int64)
-    unit_original = np.empty(first_unit[originals], np.int64)
-    for original in range(originals):
-        unit_original[first_unit[original] : first_unit[original + 1]] = original
     queue = np.empty(released, np.int64)
     touched = np.empty(originals, np.int64)
+    original_of = np.empty(len(fit.owner), np.int64)
+    for original in range(originals):
+        original_of[fit.first_row[original] : fit.first_row[original + 1]] = original
     without = 0
     for row in range(released):
-        while left[row] > 0 and not seen_row[row]:
+        while fit.left[row] > 0 and not seen_row[row]:
             head, tail, number_touched, goal = 0, 1, 0, NOBODY
             queue[0] = row
             seen_row[row] = True
@@ -196,7 +249,7 @@ def count_unmatched(
             while head < tail and goal == NOBODY:
                 current = queue[head]
                 head += 1
-                number = _candidates_again(current, labels, source, covers, again, found)
+                number = _candidates_again(current, labels, source, covers, kept, found)
                 for place in range(number):
                     original = found[place]
                     if seen_original[original]:
@@ -205,11 +258,11 @@ def count_unmatched(
                     touched[number_touched] = original
                     number_touched += 1
                     came_from[original] = current
-                    if taken[original] < counts[original]:
+                    if fit.taken[original] < counts[original]:
                         goal = original
                         break
-                    for unit in range(first_unit[original], first_unit[original + 1]):
-                        holder = owner[unit]
+                    for unit in range(fit.first_row[original], fit.first_row[original + 1]):
+                        holder = fit.owner[unit]
                         if not seen_row[holder]:
                             seen_row[holder] = True
                             came_by[holder] = unit
@@ -217,18 +270,10 @@ def count_unmatched(
                             tail += 1
             if goal == NOBODY:
                 break  # all that was seen stays seen
-            unit = first_unit[goal] + taken[goal]
-            taken[goal] += 1
-            while True:
-                holder = came_from[unit_original[unit]]
-                owner[unit] = holder
-                if holder == row:
-                    break
-                unit = came_by[holder]
-            left[row] -= 1
+            _exchange_along(fit, row, goal, came_from, came_by, original_of)
             for place in range(tail):
                 seen_row[queue[place]] = False
             for place in range(number_touched):
                 seen_original[touched[place]] = False
-        without += left[row]
+        without += fit.left[row]
     return without

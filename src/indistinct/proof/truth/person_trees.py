@@ -37,13 +37,13 @@ class Tied(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OneTable:
+class SingleTable:
     """A single table whose rows are linked by a pseudonym."""
 
     parts: Mapping[str, Part]
 
     @classmethod
-    def of(cls, policy: Policy) -> OneTable:
+    def of(cls, policy: Policy) -> SingleTable:
         """Take its policy."""
         return cls({"table": Part(policy, policy.person_columns, None, None, None, None, None)})
 

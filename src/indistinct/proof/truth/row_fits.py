@@ -26,7 +26,7 @@ MOST_KEPT = 1 << 25
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class _MatchedColumn:
     """One column of both tables: ranks of original tuples, labels of released ones, and the ranks that labels cover."""
 
     ranks: IntArray
@@ -71,7 +71,7 @@ def _both_tables(
     policy: Policy,
     hierarchies: Mapping[str, CompiledHierarchy],
     apart: Sequence[str] = (),
-) -> tuple[list[_Column], Counts, Counts]:
+) -> tuple[list[_MatchedColumn], Counts, Counts]:
     """Return the columns of both tables, and their tuples; those of the original also by what tells its rows apart."""
     quasi, others = policy.quasi, policy.with_role("sensitive", "other")
     names = [*quasi, *others]
@@ -89,11 +89,11 @@ def _both_tables(
             rank_of = np.argsort(order)
             covers = Covers(hierarchy)
             covered = [np.sort(rank_of[covers.of(label)]) for label in released_values[name]]
-            columns.append(_Column(rank_of[original_codes], released_codes, covered, len(order)))
+            columns.append(_MatchedColumn(rank_of[original_codes], released_codes, covered, len(order)))
         else:
             code_of = {value: code for code, value in enumerate(source_values[name])}
             same = [np.array([code_of[value]] if value in code_of else [], np.int64) for value in released_values[name]]
-            columns.append(_Column(original_codes, released_codes, same, len(code_of)))
+            columns.append(_MatchedColumn(original_codes, released_codes, same, len(code_of)))
     return columns, found, originals
 
 
@@ -148,7 +148,7 @@ class Covers:
         return np.array([key is not None and low <= key <= high for key in self._keys])
 
 
-def _lay_out(columns: Sequence[_Column]) -> tuple[IntArray, matching.Originals, matching.Labels]:
+def _lay_out(columns: Sequence[_MatchedColumn]) -> tuple[IntArray, matching.Originals, matching.LabelCovers]:
     """Lay the columns out as the kernels take them: released labels, original tuples, and what labels cover."""
     low, high, bits_at, bits = [], [], [], [np.zeros(0, np.uint64)]
     starts, orders, labels = [], [], []
@@ -173,7 +173,7 @@ def _lay_out(columns: Sequence[_Column]) -> tuple[IntArray, matching.Originals, 
         np.concatenate(starts).astype(np.int64),
         np.stack(orders),
     )
-    covers = matching.Labels(
+    covers = matching.LabelCovers(
         np.array(low, np.int64), np.array(high, np.int64), np.array(bits_at, np.int64), np.concatenate(bits)
     )
     return np.ascontiguousarray(np.stack(labels, axis=1)), originals, covers

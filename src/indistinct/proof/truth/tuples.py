@@ -1,4 +1,4 @@
-"""Tuples: the distinct rows of a generalized table, counted anew for a proof."""
+"""CellTuples: the distinct rows of a generalized table, counted anew for a proof."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from indistinct.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
-class Tuples:
+class CellTuples:
     """The distinct rows of a generalized table over its quasi and its asked sensitive columns, with their counts."""
 
     codes: IntArray
@@ -27,7 +27,7 @@ class Tuples:
     """The number of each tuple's person; a tuple of several people occurs once for each, where that is counted."""
 
     @classmethod
-    def of(cls, general: Rows, policy: Policy) -> Tuples:
+    def of(cls, general: Rows, policy: Policy) -> CellTuples:
         """Count a generalized table."""
         asked, person = policy.asked_sensitive, policy.person_columns
         names = (*policy.quasi, *asked, *person)
