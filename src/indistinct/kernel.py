@@ -81,10 +81,16 @@ class Kernel:
         path = self._compile().stats.cache_path
         return None if path is None else Path(path)
 
+    def implementation(self, *types: Any) -> Callable[..., Any]:
+        """Return the function that is compiled for arguments of some types: for all of them as it is written."""
+        return self._function
+
     def _choose(self, *given: Any) -> Any:
         if _interpreter.is_busy:  # called by a kernel that is interpreted
             return self._function(*given)
-        if Interpreter.is_slow or self._place is None or _number(given[self._place]) > self._few:
+        rows = None if self._place is None else given[self._place]
+        number = len(rows) if isinstance(rows, np.ndarray) else rows
+        if Interpreter.is_slow or number is None or number > self._few:
             Interpreter.is_slow = True  # numba is loaded now, so nothing is gained by interpreting others
             return self._compile()(*given)
         return _interpreter.run(self._function, given)
@@ -129,11 +135,6 @@ class Interpreter(threading.local):
 _interpreter = Interpreter()
 
 
-def _number(rows: Any) -> int:
-    """Return a number of rows: of an array, or as it is given."""
-    return rows.shape[0] if isinstance(rows, np.ndarray) else int(rows)
-
-
 def all_kernels() -> list[Kernel]:
     """Return all kernels of the modules that are imported by now."""
     return list(_kernels)
@@ -159,11 +160,10 @@ def _compile(function: Callable[..., Any]) -> Any:
 
     _listen()
     _register_parts()
-    sources = Path(function.__code__.co_filename).parent
     with suppress(RuntimeError):  # there is no folder that numba may write to
         cached: Any = njit(cache=True, nogil=True)(function)
         folder = Path(cached.stats.cache_path)  # numba reads nothing from it before the first call
-        if is_private(folder, sources):
+        if is_private(folder, Path(function.__code__.co_filename).parent):
             return cached
         _warn(folder)
     return njit(nogil=True)(function)
@@ -203,12 +203,7 @@ def _register_parts() -> None:
         part = _unregistered.pop()
         function = part._function
         function.__qualname__ += f"_{_digest(function.__code__.co_filename)[:16]}"
-        extending.overload(part, strict=False)(_implementation(function))
-
-
-def _implementation(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what says, for all types of arguments, that a function is to be compiled as it is written."""
-    return lambda *_types: function
+        extending.overload(part, strict=False)(part.implementation)
 
 
 @cache

@@ -6,16 +6,9 @@ import hashlib
 import hmac
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from indistinct.array_types import UIntArray, np
 from indistinct.errors import PolicyError
-from indistinct.lazy import lazy_module
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-else:
-    np = lazy_module("numpy")
 
 Seed = int | str
 COST = 2**14
@@ -56,7 +49,7 @@ class Draws:
         """Return the draws for one purpose."""
         return self if self._key is None else Draws(hmac.digest(self._key, name.encode(), hashlib.sha256))
 
-    def keys(self, number: int) -> NDArray[np.uint64]:
+    def keys(self, number: int) -> UIntArray:
         """Draw so many uniform 64-bit keys; with a seed each call gives the same ones."""
         drawn = os.urandom(8 * number) if self._key is None else hashlib.shake_256(self._key).digest(8 * number)
         return np.frombuffer(drawn, "<u8")

@@ -928,3 +928,14 @@ def test_columns_may_have_the_names_that_statements_use() -> None:
             found: Any = told.to_native()
             assert sorted(found["label"].to_pylist()) == ["1", "2", "2"]
             assert sorted(found["sign"].to_pylist()) == ["a", "b", "b"]
+
+
+@pytest.mark.parametrize("name", ["number", "Number", "id", "tuple", "k", "k0", "s0", "is_eligible", "text", "code"])
+def test_rows_are_named_by_their_place_whatever_a_column_is_called(name):
+    """A column called ``number`` was once taken for the number of the row, so that messages quoted its cells."""
+    table = pa.table({name: ["77", "88", "99", "88"], "b": ["x", "y", "z", "y"]})
+    with open_table(table) as rows, rows.encode([name, "b"], [("b", "!=", "x")]) as encoded:
+        assert encoded.rows_with(name, [encoded.values[name].index("88")]) == [2, 4]
+        assert encoded.rows_with("b", [encoded.values["b"].index("z")]) == [3]
+        alike = encoded.rows_like({name: [encoded.values[name].index("88")]}, ["b"])
+        assert alike.to_pydict() == {"tuple": [0, 0], "number": [2, 4], "s0": ["y", "y"]}

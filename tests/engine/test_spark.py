@@ -35,7 +35,7 @@ from indistinct.engine import ClassPlan, LocalPlan, Plan, open_table
 from indistinct.engine.plans import OPERATORS
 from indistinct.engine.spark import SparkRows, session
 from indistinct.engine.sql import keyed
-from indistinct.engine.sql.conditions import eligible
+from indistinct.engine.sql.dialect import eligible
 from indistinct.errors import MissingExtraError, OutputError, TableError
 from indistinct.examples import save_examples
 from indistinct.pipeline import in_fragments as fragments

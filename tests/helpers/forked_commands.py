@@ -25,7 +25,7 @@ USED = (
     "indistinct.cli.release.anonymize",
     "indistinct.cli.commands",
     "indistinct.engine.duckdb.rows",
-    "indistinct.pipeline.pipeline",
+    "indistinct.pipeline.stages",
     "indistinct.policy.files.policy_file",
     "indistinct.privacy.models.k_anonymity",
     "indistinct.proof.verdict",

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ix
+from indistinct.array_types import BoolArray
 from indistinct.counting import FixedPopulationCounts, Groups, Tally
 from indistinct.policy import Column
 from indistinct.privacy import model as models
@@ -150,7 +151,7 @@ class Plain(ix.PrivacyModel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "noted", 1)
 
-    def satisfied(self, groups: Groups) -> models.BoolArray:
+    def satisfied(self, groups: Groups) -> BoolArray:
         return np.ones(len(groups), np.bool_)
 
 

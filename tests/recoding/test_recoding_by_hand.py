@@ -14,7 +14,7 @@ import indistinct as ix
 from indistinct.counting import FrequencyList
 from indistinct.counting.frequency_list import Sensitive
 from indistinct.counting.joined_tables import TableCount
-from indistinct.counting.membership import Tree
+from indistinct.counting.membership import RowTree
 from indistinct.policy import Part, Person, Policy
 from indistinct.randomness import Draws
 from indistinct.recoding import SUPPRESSED, Classes, FullDomainRecoding, LocalRecoding, Pieces
@@ -661,7 +661,7 @@ def test_profiles_of_rows_that_belong_to_each_other() -> None:
     assert flat is not None
     assert flat.smallest_profile == 2
     rows, parents = np.array([0, 1, -1, -1]), np.array([-1, -1, 0, -1])
-    tree = Tree.of(rows, parents, np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]))
+    tree = RowTree.of(rows, parents, np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]))
     tied = PeopleFacts.of(frequencies.entries, whole, is_linked=True, tree=tree)
     assert tied is not None
     assert (tied.smallest_profile, tied.smallest_group) == (1, 2)
@@ -671,7 +671,7 @@ def test_profiles_of_rows_that_belong_to_each_other() -> None:
     assert recoding.people_facts(policy_of(person=LINKED)) == tied
     others = counted([("1", "f", "a"), ("2", "f", "a"), ("1", "f", "b"), ("3", "m", "b")], person="id")
     none = np.full(4, -1)
-    flat_tree = Tree.of(none, none, np.zeros(4, np.int64), np.zeros(4, np.int64))
+    flat_tree = RowTree.of(none, none, np.zeros(4, np.int64), np.zeros(4, np.int64))
     apart = PeopleFacts.of(others.entries, Pieces.whole(others, np.arange(3)), is_linked=True, tree=flat_tree)
     assert apart is not None
     assert apart.smallest_profile == 1

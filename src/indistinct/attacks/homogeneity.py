@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.attacks.attack import Attack, most_option, option
 from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity
 from indistinct.attacks.joint_rows import TREE, rows_of_people
@@ -24,7 +25,6 @@ from indistinct.errors import PolicyError
 from indistinct.linkage import distinct_tuples
 from indistinct.policy import PSEUDONYM, Policy
 from indistinct.privacy import AlphaK
-from indistinct.privacy.model import BoolArray
 from indistinct.release.forms import LINKED_TABLES, ONE_TABLE, TWO_TABLES, Form
 from indistinct.showing.words import cells_in_words, counted
 

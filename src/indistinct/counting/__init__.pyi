@@ -1,4 +1,5 @@
-from indistinct.counting.bottom import Node as Node
+from indistinct.array_types import IntArray as IntArray
+from indistinct.array_types import UIntArray as UIntArray
 from indistinct.counting.declared_cells import as_declared as as_declared
 from indistinct.counting.declared_cells import encode_eligible as encode_eligible
 from indistinct.counting.declared_cells import linked_as_declared as linked_as_declared
@@ -7,9 +8,8 @@ from indistinct.counting.frequency_list import FrequencyList as FrequencyList
 from indistinct.counting.frequency_list import Sensitive as Sensitive
 from indistinct.counting.groups import FixedPopulationCounts as FixedPopulationCounts
 from indistinct.counting.groups import Groups as Groups
-from indistinct.counting.groups import IntArray as IntArray
 from indistinct.counting.groups import Layout as Layout
+from indistinct.counting.groups import Node as Node
 from indistinct.counting.groups import PopulationCounts as PopulationCounts
 from indistinct.counting.groups import Tally as Tally
-from indistinct.counting.groups import UIntArray as UIntArray
 from indistinct.kernel import reporting_compilation as reporting_compilation

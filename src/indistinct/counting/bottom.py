@@ -10,15 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.array_types import IntArray
+from indistinct.counting.groups import Node
 from indistinct.errors import InfeasibleError
 from indistinct.hierarchy import CompiledHierarchy
 
 if TYPE_CHECKING:
     from indistinct.engine import Encoded
-
-Node = tuple[int, ...]
 
 
 def lowest_bottom(encoded: Encoded, hierarchies: Mapping[str, CompiledHierarchy], asked: Sequence[str]) -> Node:
@@ -54,7 +53,7 @@ def lowest_bottom(encoded: Encoded, hierarchies: Mapping[str, CompiledHierarchy]
     return node
 
 
-def merged_codes(hierarchies: Mapping[str, CompiledHierarchy], node: Node) -> dict[str, NDArray[np.int64]]:
+def merged_codes(hierarchies: Mapping[str, CompiledHierarchy], node: Node) -> dict[str, IntArray]:
     """Return for each column above level 0 the first value that has the same label, by the codes of the values."""
     merged = {}
     for (name, hierarchy), level in zip(hierarchies.items(), node, strict=True):

@@ -60,13 +60,32 @@ def _labels(rows: Rows, recoded: Mapping[str, Column]) -> dict[str, dict[str | N
             try:
                 labels[name] = dict(zip(values, column.recode_values(values), strict=True))
             except PolicyError as error:
-                mistakes += [f"column {name!r}: {mistake}" for mistake in error.mistakes]
-                if where := encoded.rows_with(name, getattr(error, "codes", ())):
-                    mistakes[-1] += f" (data rows {', '.join(map(str, where))}{', …' if len(where) == 5 else ''})"
-                    mistakes[-1] += UNREADABLE
+                mistakes += mistakes_with_rows(encoded, name, error)
     if mistakes:
         raise PolicyError(mistakes)
     return labels
+
+
+def mistakes_with_rows(encoded: Encoded, column: str, error: PolicyError) -> list[str]:
+    """Return what is wrong with the cells of a column; with the first rows that a hierarchy has no label for."""
+    codes: tuple[int, ...] = getattr(error, "codes", ())
+    mistakes = [f"column {column!r}: {mistake}" for mistake in error.mistakes]
+    if codes and (where := encoded.rows_with(column, codes)):
+        mistakes[-1] += f" (data rows {', '.join(map(str, where))}{', …' if len(where) == 5 else ''})"
+        if any(encoded.values[column][code] is not None for code in codes):
+            mistakes[-1] += UNREADABLE
+    return mistakes
+
+
+def rows_without(encoded: Encoded, columns: Sequence[str]) -> dict[str, str]:
+    """Return how many eligible rows have nothing in some columns, in words, by the columns of which some have not."""
+    found = {}
+    for column in columns:
+        if None in encoded.values[column]:
+            counted = encoded.count_by([column])
+            rows = int(counted.counts[counted.codes[0] == len(encoded.values[column]) - 1].sum())
+            found[column] = f"{rows} row has nothing" if rows == 1 else f"{rows} rows have nothing"
+    return found
 
 
 def _read_cells(rows: Rows, columns: Mapping[str, Column], spared: Spared | None, *, is_new: bool) -> Rows:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.array_types import Array, BoolArray, IntArray, UIntArray
 from indistinct.counting.bottom import lowest_bottom, merged_codes
-from indistinct.counting.declared_cells import UNREADABLE
-from indistinct.counting.groups import Groups, IntArray, Layout, Node, PopulationCounts, Tally, UIntArray
+from indistinct.counting.declared_cells import mistakes_with_rows, rows_without
+from indistinct.counting.groups import Groups, Layout, Node, PopulationCounts, Tally
 from indistinct.counting.kernels import grouping
 from indistinct.counting.membership import People
 from indistinct.errors import PolicyError
@@ -125,10 +125,10 @@ class FrequencyList:
         cls,
         columns: Sequence[str],
         hierarchies: Sequence[CompiledHierarchy],
-        codes: Sequence[NDArray[Any]],
+        codes: Sequence[Array],
         counts: IntArray,
         weights: Sequence[float] | None = None,
-        sensitive: Mapping[str, tuple[Sensitive | None, NDArray[Any]]] | None = None,
+        sensitive: Mapping[str, tuple[Sensitive | None, Array]] | None = None,
         node: Node | None = None,
     ) -> FrequencyList:
         """Build the list from one array of value codes per column, in an order that depends on the tuples alone.
@@ -253,7 +253,7 @@ class FrequencyList:
         persons = self.base.people.persons[entries]
         return People(persons, parts, values, self.people_totals() if totals is None else totals)
 
-    def people_totals(self, is_left: NDArray[np.bool_] | None = None) -> dict[str, tuple[IntArray, int]]:
+    def people_totals(self, is_left: BoolArray | None = None) -> dict[str, tuple[IntArray, int]]:
         """Return the people of each value of each sensitive column, and of all, among the entries that are left."""
         people = self.base.people
         if people is None or not self.sensitive:
@@ -363,12 +363,7 @@ def compile_columns(encoded: Encoded, policy: Policy, columns: Sequence[str]) ->
         try:
             compiled[column] = policy.columns[column].compile(encoded.values[column])
         except PolicyError as error:
-            codes: tuple[int, ...] = getattr(error, "codes", ())
-            mistakes += [f"column {column!r}: {mistake}" for mistake in error.mistakes]
-            if codes and (where := encoded.rows_with(column, codes)):
-                mistakes[-1] += f" (data rows {', '.join(map(str, where))}{', …' if len(where) == 5 else ''})"
-                if any(encoded.values[column][code] is not None for code in codes):
-                    mistakes[-1] += UNREADABLE
+            mistakes += mistakes_with_rows(encoded, column, error)
     if mistakes:
         raise PolicyError(mistakes)
     return compiled
@@ -376,18 +371,13 @@ def compile_columns(encoded: Encoded, policy: Policy, columns: Sequence[str]) ->
 
 def refuse_nobodies(encoded: Encoded, person: Sequence[str]) -> None:
     """Raise if eligible rows have nothing in a column that says whose row it is."""
-    missing = [column for column in person if None in encoded.values[column]]
-    if not missing:
-        return
-    mistakes = []
-    for column in missing:
-        counted = encoded.count_by([column])
-        rows = int(counted.counts[counted.codes[0] == len(encoded.values[column]) - 1].sum())
-        mistakes.append(
-            f"person: {rows} {'row has' if rows == 1 else 'rows have'} nothing in {column!r}, which says whose row it "
-            "is; fill it in, or leave such rows out with a filter (op = 'present')"
-        )
-    raise PolicyError(mistakes)
+    mistakes = [
+        f"person: {rows} in {column!r}, which says whose row it is; fill it in, or leave such rows out with a filter "
+        "(op = 'present')"
+        for column, rows in rows_without(encoded, person).items()
+    ]
+    if mistakes:
+        raise PolicyError(mistakes)
 
 
 def number_persons(columns: Sequence[IntArray]) -> IntArray | None:

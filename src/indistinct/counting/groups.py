@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
+from indistinct.array_types import BoolArray, IntArray, UIntArray, np
 from indistinct.counting.membership import People
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.lazy import lazy_module
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    IntArray = NDArray[np.int64]
-    UIntArray = NDArray[np.uint64]
-else:
-    np = lazy_module("numpy")
-    IntArray = Any
-    UIntArray = Any
 
 Node = tuple[int, ...]
 """One level per quasi-identifying column: Samarati's distance vector."""
@@ -117,7 +106,7 @@ class Tally:
         """The tally of groups that were merged, each into the group of this number."""
         return Tally.of(group_of[self.groups], self.values, self.counts, self.texts, self.hierarchy, self.totals)
 
-    def only(self, is_kept: NDArray[np.bool_]) -> Tally:
+    def only(self, is_kept: BoolArray) -> Tally:
         """The tally of what is left when some groups are taken out."""
         stays = is_kept[self.groups]
         return Tally.of(self.groups[stays], self.values[stays], self.counts[stays], self.texts, self.hierarchy)
@@ -214,7 +203,7 @@ class Groups:
         """Return the groups as models see them: sizes and sensitive values in people, where those have several rows."""
         return self if self.people is None else self.people.weigh(self)
 
-    def number_of_people(self, is_chosen: NDArray[np.bool_]) -> int:
+    def number_of_people(self, is_chosen: BoolArray) -> int:
         """Return the number of people in some groups together: one for each row, unless it is known whose they are."""
         if self.people is None:
             return int(self.sizes[is_chosen].sum())
@@ -254,7 +243,7 @@ class Groups:
         populations = {name: counts.only(columns) for name, counts in self.populations.items()}
         return replace(merged, populations=populations), group_of
 
-    def without(self, is_suppressed: NDArray[np.bool_]) -> Groups:
+    def without(self, is_suppressed: BoolArray) -> Groups:
         """The same groups, those that are suppressed without rows."""
         tallies = {column: tally.only(~is_suppressed) for column, tally in self.tallies.items()}
         people = None if self.people is None else self.people.without(is_suppressed)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.array_types import BoolArray, IntArray
+from indistinct.counting.declared_cells import rows_without
 from indistinct.counting.frequency_list import FrequencyList, Sensitive, compile_columns
-from indistinct.counting.groups import IntArray
-from indistinct.counting.membership import People, Tree
+from indistinct.counting.membership import People, RowTree
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 
@@ -53,7 +53,7 @@ class TableCount:
         assert self.part.person or self.part.reference is not None  # rows are somebody's
         return self.part.person or (str(self.part.reference),)
 
-    def rows_of(self, is_chosen: NDArray[np.bool_]) -> int:
+    def rows_of(self, is_chosen: BoolArray) -> int:
         """Return the number of rows of some people."""
         return int(self.rows[is_chosen[self.persons]].sum())
 
@@ -76,7 +76,11 @@ def count_tables(encoded: Mapping[str, Encoded], policy: Policy) -> JoinedCount:
             hierarchies[name] = compile_columns(encoded[name], part.policy, asked)
         except PolicyError as error:
             mistakes += [f"tables.{name}: {mistake}" for mistake in error.mistakes]
-        mistakes += _missing_cells(name, part, encoded[name])
+        mistakes += [
+            f"tables.{name}: {rows} in {column!r}, which says whose row it is or which; fill it in, or leave such rows "
+            "out with a filter (op = 'present')"
+            for column, rows in rows_without(encoded[name], part.identity).items()
+        ]
     if mistakes:
         raise PolicyError(mistakes)
     people: dict[tuple[str | None, ...], int] = {}
@@ -92,20 +96,6 @@ def count_tables(encoded: Mapping[str, Encoded], policy: Policy) -> JoinedCount:
         f"{name}.{column}": rows for name in policy.parts for column, rows in (encoded[name].unreadable or {}).items()
     }
     return JoinedCount(replace(_joined_list(ordered, policy), unreadable=unreadable), ordered)
-
-
-def _missing_cells(name: str, part: Part, encoded: Encoded) -> list[str]:
-    """Say how many rows lack a cell that says whose row it is, or which."""
-    mistakes = []
-    for column in part.identity:
-        if None in encoded.values[column]:
-            counted = encoded.count_by([column])
-            rows = int(counted.counts[counted.codes[0] == len(encoded.values[column]) - 1].sum())
-            mistakes.append(
-                f"tables.{name}: {_rows(rows)} nothing in {column!r}, which says whose row it is or which; fill it "
-                "in, or leave such rows out with a filter (op = 'present')"
-            )
-    return mistakes
 
 
 def _rows(number: int, verb: str = "has", verbs: str = "have") -> str:
@@ -215,7 +205,7 @@ def _joined_list(tables: Mapping[str, TableCount], policy: Policy) -> FrequencyL
     order = found.entries.codes[ENTRY]
     values = {name: codes_of[order] for name, (_, codes_of) in sensitive.items()}
     entries = replace(found.entries, codes={**values, person: persons[order]}, persons=persons[order])
-    tree = Tree.of(keys[order], parents[order], numbers[order], depths[order])
+    tree = RowTree.of(keys[order], parents[order], numbers[order], depths[order])
     people = People(persons[order], entries.tuples, values, rows=entries.counts, tree=tree)
     return replace(found, entries=entries, base=replace(found.base, people=people), has_absent=True)
 

@@ -10,24 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from indistinct.lazy import lazy_module
+from indistinct.array_types import BoolArray, IntArray, np
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-else:
-    np = lazy_module("numpy")
-
-
-if TYPE_CHECKING:
-    from indistinct.counting.groups import Groups, IntArray, Tally
+    from indistinct.counting.groups import Groups, Tally
 
 NOWHERE = -1
 """The group of entries that were taken out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class RowTree:
     """How rows of several tables belong to each other: a prescription to its visit, a visit to its patient.
 
     Entries stand in an order in which those of deeper tables come first. One that others belong to is one row.
@@ -41,10 +34,10 @@ class Tree:
     """In that order: the number of each entry's table."""
 
     @classmethod
-    def of(cls, rows: IntArray, parents: IntArray, tables: IntArray, depths: IntArray) -> Tree:
+    def of(cls, rows: IntArray, parents: IntArray, tables: IntArray, depths: IntArray) -> RowTree:
         """Take the number of each entry's row and of the row that it belongs to, below 0 where there is none.
 
-        >>> Tree.of(np.array([0, -1]), np.array([-1, 0]), np.array([0, 1]), np.array([0, 1])).parents
+        >>> RowTree.of(np.array([0, -1]), np.array([-1, 0]), np.array([0, 1]), np.array([0, 1])).parents
         array([ 1, -1])
         """
         order = np.argsort(-depths, kind="stable")
@@ -69,7 +62,7 @@ class People:
     totals: Mapping[str, tuple[IntArray, int]] = field(default_factory=dict)
     rows: IntArray | None = None
     """The rows of each entry; where it says nothing each has one."""
-    tree: Tree | None = None
+    tree: RowTree | None = None
     """How the rows of a person belong to each other, where they are of several tables."""
 
     def by_profile(self) -> tuple[People, IntArray]:
@@ -98,7 +91,7 @@ class People:
         """The people of groups that were merged, each into the group of this number."""
         return replace(self, groups=np.where(self.groups < 0, NOWHERE, group_of[self.groups]))
 
-    def without(self, is_suppressed: NDArray[np.bool_]) -> People:
+    def without(self, is_suppressed: BoolArray) -> People:
         """The people of what is left when some groups are taken out."""
         return replace(self, groups=np.where(is_suppressed[self.groups], NOWHERE, self.groups), totals={})
 
@@ -139,8 +132,8 @@ class People:
         tally = type(rows).of(groups, values, np.ones(len(groups), np.int64), rows.texts, rows.hierarchy, totals)
         return replace(tally, whole=whole, holders=holders)
 
-    def _is_first(self, places: IntArray) -> NDArray[np.bool_]:
+    def _is_first(self, places: IntArray) -> BoolArray:
         from indistinct.counting.kernels import people_counts
 
-        is_first: NDArray[np.bool_] = people_counts.first_of_person(places, self.persons)
+        is_first: BoolArray = people_counts.first_of_person(places, self.persons)
         return is_first

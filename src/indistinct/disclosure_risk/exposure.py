@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.array_types import BoolArray, FloatArray, IntArray
 from indistinct.counting import linked_as_declared
 from indistinct.counting.membership import People
 from indistinct.disclosure_risk.individual_risk import individual_risk
@@ -28,8 +28,7 @@ from indistinct.policy import Policy
 from indistinct.profiling import DistinctRows
 from indistinct.showing.words import counted
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+Integers = IntArray
 
 NO_ESTIMATE = (
     "how many people stand alone in the population is not estimated: somebody's rows differ in these columns, and the "
@@ -55,7 +54,7 @@ class Exposed:
     """The records of each group."""
     members: People | None = None
     """Who stands in which group; None where rows are counted."""
-    fitting: Floats | None = None
+    fitting: FloatArray | None = None
     """The people of the population for each group; None if nothing is known of it."""
     population: int | None = None
     """Its size, if it is known."""
@@ -152,11 +151,11 @@ class Exposed:
             return None
         return estimate(self.by_size, max(self.population, self.records, 1))
 
-    def _chances_there(self) -> Floats:
+    def _chances_there(self) -> FloatArray:
         assert self.fitting is not None  # asked where something is known of the population
         return individual_risk(self.sizes, self.fitting) if self.is_estimated else 1 / self.fitting
 
-    def _average(self, chances: Floats) -> float:
+    def _average(self, chances: FloatArray) -> float:
         """Return the chance of a record on average; that of a person is the highest in her groups."""
         if self.members is None:
             return float(self.sizes @ chances) / max(1, self.records)
@@ -165,11 +164,11 @@ class Exposed:
         np.maximum.at(highest, person_of.ravel(), chances[self.members.groups])
         return float(highest.sum()) / max(1, self.records)
 
-    def _share_above(self, chances: Floats, threshold: float) -> float:
+    def _share_above(self, chances: FloatArray, threshold: float) -> float:
         """Return the share of records whose chance to be found lies above a threshold."""
         return self._count_records(chances > threshold * (1 + 1e-12)) / max(1, self.records)
 
-    def _count_records(self, is_chosen: NDArray[np.bool_]) -> int:
+    def _count_records(self, is_chosen: BoolArray) -> int:
         """Return the rows, or the different people, in some groups."""
         if self.members is None:
             return int(self.sizes[is_chosen].sum())

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from indistinct.array_types import FloatArray, IntArray
+
 LARGE = 50
 """Records of a group from which the series below ends after a few dozen terms, whatever p is."""
 TERMS = 200
 
 
-def individual_risk(sizes: NDArray[np.int64], people: Floats) -> Floats:
+def individual_risk(sizes: IntArray, people: FloatArray) -> FloatArray:
     """Return E[1 / F | f] for groups of f records and the people they stand for, the sum of their sampling weights.
 
     F is the group's size in the population: given f, it is taken as negative binomial with p = f over the sum of the
@@ -27,7 +27,7 @@ def individual_risk(sizes: NDArray[np.int64], people: Floats) -> Floats:
     """
     pairs, where = np.unique(np.stack([sizes, people], axis=1).astype(np.float64), axis=0, return_inverse=True)
     found = [_risk(int(f), min(1.0, f / max(weight, 1e-300))) for f, weight in pairs.tolist()]
-    risk: Floats = np.array(found)[where.ravel()]
+    risk: FloatArray = np.array(found)[where.ravel()]
     return risk
 
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.array_types import FloatArray
 from indistinct.errors import PolicyError
 
-Floats = NDArray[np.float64]
 SMALL_SAMPLE = 0.1
 """Up to this sampling fraction Pitman's model estimates best, as Dankar et al. found."""
 GOLDEN = (math.sqrt(5) - 1) / 2
@@ -25,8 +24,8 @@ STEPS = 80
 class Histogram:
     """How many groups of each size a sample has, and the population it was drawn from."""
 
-    sizes: Floats
-    groups: Floats
+    sizes: FloatArray
+    groups: FloatArray
     population: int
 
     @classmethod
@@ -219,7 +218,7 @@ def shlosser(sample: Histogram) -> float:
     return float(groups.sum()) + sample.of_size(1) * drawn_twice / either * (missed / single) ** 2
 
 
-def _alphas(betas: Floats, ratio: float, fraction: float) -> Floats:
+def _alphas(betas: FloatArray, ratio: float, fraction: float) -> FloatArray:
     """Return for each β the α with which a sample has so many groups of 2 for one of 1: a quadratic equation.
 
     It has one root above 0. The numbers of such groups are the first two derivatives of the model's generating
@@ -231,13 +230,13 @@ def _alphas(betas: Floats, ratio: float, fraction: float) -> Floats:
     # the form of the root without cancellation, whichever sign the line has
     root = np.sqrt(line**2 + 4 * square * ratio)
     with np.errstate(divide="ignore", invalid="ignore"):
-        alphas: Floats = np.where(line > 0, 2 * ratio / (line + root), (root - line) / (2 * square))
+        alphas: FloatArray = np.where(line > 0, 2 * ratio / (line + root), (root - line) / (2 * square))
     return alphas
 
 
-def _expected_ones(betas: Floats, groups: float, ratio: float, fraction: float) -> Floats:
+def _expected_ones(betas: FloatArray, groups: float, ratio: float, fraction: float) -> FloatArray:
     """Return for each β, and the α that fits it, how many groups of 1 a sample has on average."""
     alphas, missing = _alphas(betas, ratio, fraction), (1 - fraction) * (1 - betas)
     shrunk = np.exp(alphas * np.log(betas / (1 - missing)))
-    ones: Floats = groups * fraction * shrunk * (1 + alphas * missing / (1 - missing))
+    ones: FloatArray = groups * fraction * shrunk * (1 + alphas * missing / (1 - missing))
     return ones

@@ -6,19 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from indistinct.array_types import Array, IntArray
 from indistinct.engine.plans import ClassPlan, LocalPlan
 
 NOWHERE = -1
 """The group of suppressed rows in a local plan."""
 
 
-def integers(values: NDArray[Any]) -> pa.Array:
+def integers(values: Array) -> pa.Array:
     """Return an array of integers as an Arrow column that shares its memory.
 
     >>> integers(np.array([1, 2], np.uint8)).to_pylist()
@@ -28,7 +28,7 @@ def integers(values: NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
 
 
-def text_column(values: Sequence[str | None], places: NDArray[np.int64] | None = None) -> pa.Array:
+def text_column(values: Sequence[str | None], places: IntArray | None = None) -> pa.Array:
     """Return texts, None for missing, as an Arrow column; or for each of some places the text that stands there.
 
     >>> text_column(["é", None, ""]).to_pylist()
@@ -54,7 +54,7 @@ def text_column(values: Sequence[str | None], places: NDArray[np.int64] | None =
     )
 
 
-def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
+def numbers(column: pa.ChunkedArray) -> Array:
     """Return an Arrow column of numbers, none missing, as a NumPy array.
 
     >>> numbers(pa.chunked_array([integers(np.array([1, 2])), integers(np.array([3]))]))

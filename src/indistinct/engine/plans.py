@@ -8,19 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from indistinct.lazy import lazy_module
+from indistinct.array_types import Array, IntArray, np
 from indistinct.randomness import SECURE, Draws
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Codes = NDArray[np.unsignedinteger[Any]]
-else:
-    np = lazy_module("numpy")
-    Codes = Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,17 +26,17 @@ OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "present", "missi
 class Counts:
     """How often each distinct tuple of codes occurs: one array of codes per column, and one of counts."""
 
-    codes: tuple[Codes, ...]
-    counts: NDArray[np.int64]
+    codes: tuple[Array, ...]
+    counts: IntArray
 
 
 @dataclass(frozen=True, slots=True)
 class ValueCounts:
     """How often each value of a column occurs in each group of rows: an entry per group and value."""
 
-    groups: NDArray[np.int64]
-    values: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    groups: IntArray
+    values: IntArray
+    counts: IntArray
     texts: tuple[str | None, ...]
     """The values, in the order of their numbers; None for missing."""
 
@@ -54,9 +45,9 @@ class ValueCounts:
 class PlacedRows:
     """Rows that are in groups: the person and the group of each, and the numbers and texts of its values by column."""
 
-    persons: NDArray[np.int64]
-    groups: NDArray[np.int64]
-    values: Mapping[str, NDArray[np.int64]]
+    persons: IntArray
+    groups: IntArray
+    values: Mapping[str, IntArray]
     texts: Mapping[str, tuple[str | None, ...]]
 
 
@@ -70,8 +61,8 @@ class Shifts:
     """
 
     formats: Mapping[str, str | None]
-    codes: Mapping[str, NDArray[np.int64]]
-    days: NDArray[np.int64]
+    codes: Mapping[str, IntArray]
+    days: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +81,10 @@ class Plan:
     """
 
     columns: tuple[str, ...]
-    maps: Mapping[str, NDArray[np.int64]]
+    maps: Mapping[str, IntArray]
     labels: Mapping[str, tuple[str | None, ...]]
     kept: frozenset[str] = frozenset()
-    suppressed: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    suppressed: Mapping[str, IntArray] = field(default_factory=dict)
     blank: bool = False
     unblanked: frozenset[str] = frozenset()
     shifts: Shifts | None = None
@@ -121,11 +112,11 @@ class LocalPlan:
     """
 
     columns: tuple[str, ...]
-    tuples: Mapping[str, NDArray[np.int64]]
-    rows: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    tuples: Mapping[str, IntArray]
+    rows: IntArray
+    groups: IntArray
     labels: Mapping[str, tuple[str | None, ...]]
-    codes: Mapping[str, NDArray[np.int64]]
+    codes: Mapping[str, IntArray]
     kept: frozenset[str] = frozenset()
     blank: bool = False
     draws: Draws = SECURE
@@ -147,9 +138,9 @@ class ClassPlan:
     """
 
     tables: Mapping[str, tuple[str, ...]]
-    tuples: Mapping[str, NDArray[np.int64]]
-    rows: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    tuples: Mapping[str, IntArray]
+    rows: IntArray
+    groups: IntArray
     link: str
     draws: Draws = SECURE
 
@@ -175,9 +166,9 @@ class FragmentPlan:
 
     columns: tuple[str, ...]
     labelled: tuple[str, ...]
-    merged: Mapping[str, NDArray[np.int64]]
-    tuples: Mapping[str, NDArray[np.int64]]
-    fragments: NDArray[np.int64]
+    merged: Mapping[str, IntArray]
+    tuples: Mapping[str, IntArray]
+    fragments: IntArray
     work: Callable[[pa.Table], pa.Table]
 
 
@@ -222,7 +213,7 @@ class Recognition:
     names_rows: bool = False
 
 
-def sum_by_tuple(codes: Sequence[Codes], counts: NDArray[np.int64]) -> Counts:
+def sum_by_tuple(codes: Sequence[Array], counts: IntArray) -> Counts:
     """Return each distinct tuple of codes once, with its counts added up.
 
     >>> sum_by_tuple([np.array([1, 0, 1], np.uint32)], np.array([2, 3, 4])).counts

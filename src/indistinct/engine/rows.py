@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.array_types import FloatArray, IntArray
 from indistinct.engine.plans import (
     ClassPlan,
     Condition,
@@ -133,7 +133,7 @@ class Rows(ABC):
         """Return how many rows have no counterpart in ``other``; rows are multisets of text over ``columns``."""
 
     @abstractmethod
-    def sizes_by(self, columns: Sequence[str], person: Sequence[str] = ()) -> NDArray[np.int64]:
+    def sizes_by(self, columns: Sequence[str], person: Sequence[str] = ()) -> IntArray:
         """Return the number of rows of each distinct combination of cells, counted from the cells themselves.
 
         With ``person`` it is the number of different people, whom these columns tell apart; the combinations then
@@ -156,7 +156,7 @@ class Rows(ABC):
         """Return how many eligible rows hold something that is no number, or one beyond 1e150."""
         raise TableError(f"{self.name}: numbers are not perturbed in a {self.kind} table; write it to Parquet first")
 
-    def with_numbers(self, changes: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]) -> Rows:
+    def with_numbers(self, changes: Mapping[str, Callable[[FloatArray], FloatArray]]) -> Rows:
         """Return the same rows in their order with other numbers in some columns, and close this table.
 
         Each function gets the numbers of its column that are not missing, in the order of the rows. A column of texts
@@ -273,7 +273,7 @@ class Encoded(ABC):
     def count_by(self, columns: Sequence[str]) -> Counts:
         """Return each distinct tuple of codes of the eligible rows once, with the number of its rows."""
 
-    def count_merged(self, columns: Sequence[str], merged: Mapping[str, NDArray[np.int64]]) -> Counts:
+    def count_merged(self, columns: Sequence[str], merged: Mapping[str, IntArray]) -> Counts:
         """Return ``count_by`` with other codes in place of those of some columns: ``merged`` has one for each code."""
         found = self.count_by(columns)
         codes = [
@@ -282,11 +282,11 @@ class Encoded(ABC):
         ]
         return sum_by_tuple([np.asarray(code).astype(np.uint32) for code in codes], found.counts)
 
-    def tuples_at(self, columns: Sequence[str], ways: Sequence[Mapping[str, NDArray[np.int64]]]) -> list[int]:
+    def tuples_at(self, columns: Sequence[str], ways: Sequence[Mapping[str, IntArray]]) -> list[int]:
         """Return about how many distinct tuples ``count_merged`` would give, for each way of merging codes."""
         return [len(self.count_merged(columns, merged).counts) for merged in ways]
 
-    def make_room(self, columns: Sequence[str], merged: Mapping[str, NDArray[np.int64]], bytes_each: int) -> None:
+    def make_room(self, columns: Sequence[str], merged: Mapping[str, IntArray], bytes_each: int) -> None:
         """Raise if ``count_merged`` would give more tuples than fit into the memory that was allowed, before they come.
 
         Each takes so many bytes; what is left of the allowed memory is the engine's. An engine whose rows lie elsewhere

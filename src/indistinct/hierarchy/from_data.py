@@ -10,23 +10,22 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.array_types import FloatArray
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.kinds.exact_numbers import read_numbers
 from indistinct.hierarchy.kinds.listed import Levels, levels
-from indistinct.hierarchy.kinds.number_labels import Intervals, intervals
+from indistinct.hierarchy.kinds.number_labels import Intervals, intervals, read_numbers
 
 MOST_COMPARED = 2000
 """Values that are compared with each other; more would take minutes."""
 
-Cells = Iterable[object] | Mapping[str, int]
+ColumnCells = Iterable[object] | Mapping[str, int]
 """The cells of a column, or how often each of its values occurs."""
-Pairs = Iterable[tuple[object, object]] | Mapping[tuple[str | None, str | None], int]
+TargetPairs = Iterable[tuple[object, object]] | Mapping[tuple[str | None, str | None], int]
 """A value and its target for each row, or how often each pair of them occurs."""
 
 
-def by_frequency(values: Cells, *, shares: Sequence[float] = (0.05, 0.2, 0.5), top: str = "*") -> Levels:
+def by_frequency(values: ColumnCells, *, shares: Sequence[float] = (0.05, 0.2, 0.5), top: str = "*") -> Levels:
     """Return the hierarchy that merges rare values first.
 
     ``values`` are the cells of a column, or a mapping of each value to the number of its rows. At each level the
@@ -52,7 +51,7 @@ def by_frequency(values: Cells, *, shares: Sequence[float] = (0.05, 0.2, 0.5), t
     return levels(rows, top=top)
 
 
-def by_target(pairs: Pairs, *, parts: Sequence[int] = (), top: str = "*") -> Levels:
+def by_target(pairs: TargetPairs, *, parts: Sequence[int] = (), top: str = "*") -> Levels:
     """Return the hierarchy that merges values whose rows have a target spread alike.
 
     ``pairs`` are a value and its target for each row, or a mapping of such pairs to the number of rows. The two groups
@@ -94,7 +93,7 @@ def by_target(pairs: Pairs, *, parts: Sequence[int] = (), top: str = "*") -> Lev
     return levels(_beside_their_group(rows), top=top)
 
 
-def equal_depth(values: Cells, *, parts: Sequence[int] = (16, 8, 4, 2), top: str = "*") -> Intervals:
+def equal_depth(values: ColumnCells, *, parts: Sequence[int] = (16, 8, 4, 2), top: str = "*") -> Intervals:
     """Return intervals of numbers that hold about as many rows each: as many as ``parts`` says at each level.
 
     Every number of parts divides the one before, so that intervals nest. A value of many rows takes the place of
@@ -128,7 +127,7 @@ def equal_depth(values: Cells, *, parts: Sequence[int] = (16, 8, 4, 2), top: str
     return intervals(*([int(cut) if is_whole else cut for cut in cuts] for cuts in chosen), top=top)
 
 
-def balanced_prefixes(values: Cells, *, parts: Sequence[int] = (64, 16, 4), top: str = "*") -> Levels:
+def balanced_prefixes(values: ColumnCells, *, parts: Sequence[int] = (64, 16, 4), top: str = "*") -> Levels:
     """Return the hierarchy of prefixes that hold about as many rows each: at least as many as ``parts`` says.
 
     The prefix of most rows is lengthened by a character until there are enough, so those of rare values stay short.
@@ -150,7 +149,7 @@ def balanced_prefixes(values: Cells, *, parts: Sequence[int] = (64, 16, 4), top:
     return levels(_without_repeated_levels(rows), top=top)
 
 
-def counts_of(values: Cells) -> dict[str, int]:
+def counts_of(values: ColumnCells) -> dict[str, int]:
     """Return how often each value occurs that is not missing; ones that are no text are written as tables show them."""
     found: Counter[str] = Counter()
     for cell, number in _rows_of_each(values).items():
@@ -207,7 +206,7 @@ def _halves(number: int) -> list[int]:
     return found or [2]
 
 
-def _merge(table: NDArray[np.float64], parts: Sequence[int]) -> list[list[list[int]]]:
+def _merge(table: FloatArray, parts: Sequence[int]) -> list[list[list[int]]]:
     """Return the groups of rows of a table when as many are left as each of some numbers, finest first."""
     groups = [[place] for place in range(len(table))]
     sums = table / table.sum()
@@ -229,14 +228,14 @@ def _merge(table: NDArray[np.float64], parts: Sequence[int]) -> list[list[list[i
     return stages
 
 
-def _losses(one: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+def _losses(one: FloatArray, others: FloatArray) -> FloatArray:
     """Return how much information about the target is lost if one row of shares is merged with each of others."""
     both = one + others
-    found: NDArray[np.float64] = _information(others) + _information(one[None, :]) - _information(both)
+    found: FloatArray = _information(others) + _information(one[None, :]) - _information(both)
     return found
 
 
-def _information(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def _information(shares: FloatArray) -> FloatArray:
     """Return the sum of s ln(s / S) for each row, with S its sum: what a row says about the target."""
     whole = shares.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):

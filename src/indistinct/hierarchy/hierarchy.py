@@ -1,4 +1,4 @@
-"""What every hierarchy can do, the option for its top, and its labels drawn as a tree."""
+"""What every hierarchy can do: its labels, its integer form for the search, and itself drawn as a tree."""
 
 from __future__ import annotations
 
@@ -6,27 +6,107 @@ import csv
 import hashlib
 import json
 import os
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, ClassVar, TypeVar
 
+from indistinct.array_types import IntArray, np
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.compiled import CompiledHierarchy, Labels, UnknownValues
-from indistinct.hierarchy.kinds.exact_numbers import read_number
-from indistinct.lazy import lazy_module
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-else:
-    np = lazy_module("numpy")
-
+Texts = Sequence[str | None]
+"""Values or labels as text; None is the missing one."""
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+MOST_DIGITS = 400
 MOST_SHOWN = 10
 """Values that a notebook shows."""
 
 Key = TypeVar("Key", bound=Hashable)
 Found = TypeVar("Found")
+
+
+class UnknownValues(HierarchyError):
+    """The values at hand do not fit a hierarchy; ``codes`` are the positions of those that have no label.
+
+    The text says how many they are and never quotes one: they come from the private table.
+    """
+
+    def __init__(self, message: str, codes: Sequence[int] = ()) -> None:
+        super().__init__(message)
+        self.codes = tuple(codes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledHierarchy:
+    """A hierarchy as integer maps, for the distinct values of one column.
+
+    ``labels[level][code]`` is a label, ``maps[level][value code]`` the code of a value's label, and
+    ``leaves[level][label code]`` the number of ground values of the domain under a label. Making one checks that
+    every label has exactly one parent, as a domain generalization hierarchy demands.
+
+    Source: Samarati 2001, Section 2.2; Sweeney 2002, Section 2.
+    """
+
+    values: tuple[str | None, ...]
+    labels: tuple[tuple[str | None, ...], ...]
+    maps: tuple[IntArray, ...]
+    leaves: tuple[IntArray, ...]
+    domain_size: int
+    has_suppressed_top: bool
+    level_names: tuple[str, ...]
+    lowest: int = 0
+    """The lowest level that may be released; levels below it are there to count from."""
+    find_positions: Callable[[], IntArray | None] = field(default=lambda: None, repr=False)
+    """Gives where each value stands among those of the domain in the order of numbers or dates, a missing one last;
+    None if they have no such order. It is asked only by who releases ranges."""
+    sort_keys: Callable[[Texts], list[Any] | None] = field(default=lambda values: None, repr=False)
+    """Gives what to sort any values by: numbers or dates, None for a missing one; None if they have no such order."""
+    _steps: tuple[IntArray, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        steps = tuple(self._parents(level) for level in range(self.height))
+        object.__setattr__(self, "_steps", steps)
+        for array in (*self.maps, *self.leaves, *steps):
+            array.setflags(write=False)
+
+    @property
+    def height(self) -> int:
+        """The number of steps from a ground value to the top."""
+        return len(self.labels) - 1
+
+    def between(self, lowest: int, highest: int) -> CompiledHierarchy:
+        """Return the hierarchy cut off above ``highest``, of which no level below ``lowest`` may be released."""
+        end = highest + 1
+        return replace(
+            self,
+            labels=self.labels[:end],
+            maps=self.maps[:end],
+            leaves=self.leaves[:end],
+            level_names=self.level_names[:end],
+            has_suppressed_top=self.has_suppressed_top and highest == self.height,
+            lowest=lowest,
+        )
+
+    def step(self, level: int) -> IntArray:
+        """Return the code at ``level + 1`` of the parent of each label at ``level``.
+
+        >>> from indistinct.hierarchy import prefix
+        >>> prefix(5, keep=[4, 3]).compile(["94138", "94139", "94141"]).step(0)
+        array([0, 0, 1])
+        """
+        return self._steps[level]
+
+    def _parents(self, level: int) -> IntArray:
+        below, above = self.maps[level], self.maps[level + 1]
+        parents = np.zeros(len(self.labels[level]), dtype=np.int64)
+        parents[below] = above
+        torn = len(np.unique(below[parents[below] != above]))
+        if torn:
+            raise HierarchyError(f"{torn} labels at level {level} have more than one parent; a label has exactly one")
+        return parents
 
 
 class Hierarchy(ABC):
@@ -56,7 +136,7 @@ class Hierarchy(ABC):
         """Return every option that differs from its default, in a form that TOML can write."""
 
     @abstractmethod
-    def climb(self, values: Labels) -> list[Labels]:
+    def climb(self, values: Texts) -> list[Texts]:
         """Return the labels of the values at each level above 0 and below an added top; None for a missing value."""
 
     @property
@@ -64,10 +144,10 @@ class Hierarchy(ABC):
         """The number of levels above the values, or None where it depends on the values."""
         return len(self.level_names) - 1 if self.level_names else None
 
-    def compile(self, values: Labels) -> CompiledHierarchy:
+    def compile(self, values: Texts) -> CompiledHierarchy:
         """Return the integer maps for the distinct ``values`` of a column, sorted, a missing value (None) last.
 
-        Labels are numbered by first appearance. Errors give counts and never quote a value.
+        Texts are numbered by first appearance. Errors give counts and never quote a value.
 
         >>> from indistinct.hierarchy import suppress
         >>> compiled = suppress().compile(["female", "male"])
@@ -103,11 +183,11 @@ class Hierarchy(ABC):
         """Return the labels from a level on, of a hierarchy that lists them; of others none."""
         return frozenset()
 
-    def lists_just(self, values: Labels) -> bool:
+    def lists_just(self, values: Texts) -> bool:
         """Return whether these values are listed and no others, as if the list was made from a table."""
         return False
 
-    def unreadable(self, values: Labels) -> tuple[str, ...]:
+    def unreadable(self, values: Texts) -> tuple[str, ...]:
         """Return those of the values, missing ones apart, that have no label here.
 
         >>> from indistinct.hierarchy import intervals
@@ -140,7 +220,7 @@ class Hierarchy(ABC):
             raise HierarchyError(f"there is no level {level}; this hierarchy has levels 0 to {len(columns) - 1}")
         return columns[level][0]
 
-    def table(self, values: Labels | None = None) -> list[list[str | None]]:
+    def table(self, values: Texts | None = None) -> list[list[str | None]]:
         """Return one row per value: the value, then its label at each level, the top last.
 
         A listed hierarchy gives all its values unless ``values`` names some; the others need ``values``.
@@ -153,7 +233,7 @@ class Hierarchy(ABC):
             values = self._listed_values()
         return [list(row) for row in zip(*self._columns(values), strict=True)]
 
-    def write_csv(self, path: str | os.PathLike[str], values: Labels | None = None, delimiter: str = ";") -> None:
+    def write_csv(self, path: str | os.PathLike[str], values: Texts | None = None, delimiter: str = ";") -> None:
         """Write ``table(values)`` as a file that ``levels`` reads; a missing value is an empty cell."""
         rows = [["" if cell is None else cell for cell in row] for row in self.table(values)]
         # A comma or semicolon inside cells could mislead a reader that has to guess the delimiter.
@@ -166,7 +246,7 @@ class Hierarchy(ABC):
                 quoting=csv.QUOTE_ALL if has_marks else csv.QUOTE_MINIMAL,
             ).writerows(rows)
 
-    def draw(self, values: Labels | None = None, *, most: int = 20) -> str:
+    def draw(self, values: Texts | None = None, *, most: int = 20) -> str:
         """Return the hierarchy as a tree of text, top first, with at most ``most`` children of a label shown.
 
         >>> from indistinct.hierarchy import prefix
@@ -240,33 +320,33 @@ class Hierarchy(ABC):
         listed = table(levels, rows[:MOST_SHOWN], max(0, len(rows) - MOST_SHOWN))
         return card(self.kind, " → ".join(levels), figures | {"values": len(rows)}, listed)
 
-    def _columns(self, values: Labels) -> list[Labels]:
+    def _columns(self, values: Texts) -> list[Texts]:
         """Return the labels of the values at every level, level 0 and an added top included."""
         columns = [values, *self.climb(values)]
         if self.top is not None:
             columns.append([self.top] * len(values))
         return columns
 
-    def _level_names_for(self, values: Labels) -> tuple[str, ...]:
+    def _level_names_for(self, values: Texts) -> tuple[str, ...]:
         return self.level_names
 
-    def _listed_values(self) -> Labels:
+    def _listed_values(self) -> Texts:
         raise HierarchyError(f"{self.kind}() lists no values of its own; say for which values")
 
     def _content(self) -> Any:
         return self.options()
 
-    def _domain(self, values: Labels) -> Labels:
+    def _domain(self, values: Texts) -> Texts:
         """Return the ground values of the domain; here those at hand."""
         return values
 
-    def sort_keys(self, values: Labels) -> list[Any] | None:
+    def sort_keys(self, values: Texts) -> list[Any] | None:
         """Return what to sort the values by, None for a missing one; None if they are not all numbers."""
         numbers = [None if value is None else read_number(value) for value in values]
         is_read = all(number is not None or value is None for number, value in zip(numbers, values, strict=True))
         return numbers if is_read and any(number is not None for number in numbers) else None
 
-    def _positions(self, values: Labels) -> NDArray[np.int64] | None:
+    def _positions(self, values: Texts) -> IntArray | None:
         """Return where each value stands among those of the domain; equal numbers stand in the order of their text."""
         domain = self._domain(values)
         keys = self.sort_keys(domain)
@@ -277,8 +357,8 @@ class Hierarchy(ABC):
         return np.array([places.get(value, len(present)) for value in values], np.int64)
 
     def _leaves(
-        self, labels: Sequence[tuple[str | None, ...]], maps: Sequence[NDArray[np.int64]]
-    ) -> tuple[tuple[NDArray[np.int64], ...], int]:
+        self, labels: Sequence[tuple[str | None, ...]], maps: Sequence[IntArray]
+    ) -> tuple[tuple[IntArray, ...], int]:
         """Return the number of ground values of the domain under each label, and of all."""
         domain = self._domain(labels[0])
         if len(domain) == len(labels[0]):
@@ -293,7 +373,7 @@ class Computed(Hierarchy):
 
     __slots__ = ()
 
-    def _columns(self, values: Labels) -> list[Labels]:
+    def _columns(self, values: Texts) -> list[Texts]:
         if self.top is None and not self.is_never_generalized and None in values:
             missing = [code for code, value in enumerate(values) if value is None]
             raise UnknownValues(
@@ -304,7 +384,7 @@ class Computed(Hierarchy):
         return super()._columns(values)
 
 
-def count_leaves(domain: Labels, names: Labels) -> NDArray[np.int64]:
+def count_leaves(domain: Texts, names: Texts) -> IntArray:
     """Return how often each name occurs among the labels of a domain."""
     counts = Counter(domain)
     return np.fromiter((counts[name] for name in names), dtype=np.int64, count=len(names))
@@ -321,7 +401,7 @@ def each_once(function: Callable[[Key], Found], keys: Sequence[Key | None]) -> l
     return [found[key] for key in keys]
 
 
-def is_suppression(labels: Labels) -> bool:
+def is_suppression(labels: Texts) -> bool:
     """Return whether there is a single label and it tells nothing: it consists of stars.
 
     >>> is_suppression(["*****"]), is_suppression(["person"])
@@ -393,3 +473,20 @@ def _branch_lines(nodes: dict[str | None, Any], most: int) -> list[str]:
         lines.append(f"{'└' if is_last else '├'}── {label_text(label)}")
         lines += [f"{' ' if is_last else '│'}   {line}" for line in _branch_lines(below, most)]
     return lines + [f"└── … {hidden} more"] * bool(hidden)
+
+
+def read_number(text: str) -> Decimal | int | None:
+    """Return the number that a text says, or None; spaces around it do not matter.
+
+    >>> read_number(" 39"), read_number("39.0"), read_number("1e3"), read_number("abc")
+    (39, Decimal('39.0'), Decimal('1E+3'), None)
+    """
+    text = text.strip()
+    if len(text) > MOST_DIGITS or not text.isascii():
+        return None
+    if text.removeprefix("-").isdecimal():
+        return int(text)
+    if not NUMBER.fullmatch(text):
+        return None
+    number = Decimal(text)
+    return number if -MOST_DIGITS < number.adjusted() < MOST_DIGITS else None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from indistinct.hierarchy.compiled import Labels, UnknownValues
-from indistinct.hierarchy.hierarchy import Hierarchy
+from indistinct.hierarchy.hierarchy import Hierarchy, Texts, UnknownValues
 
 
 class Based(Hierarchy):
@@ -18,7 +17,7 @@ class Based(Hierarchy):
     kind: ClassVar[str] = "based"
     main_option: ClassVar[str] = ""
 
-    def __init__(self, hierarchy: Hierarchy, ground: Labels) -> None:
+    def __init__(self, hierarchy: Hierarchy, ground: Texts) -> None:
         self._hierarchy = hierarchy
         self._ground = tuple(ground)
         self.top: str | None = None  # the top of the hierarchy below is the last of its levels
@@ -34,7 +33,7 @@ class Based(Hierarchy):
     def options(self) -> dict[str, Any]:
         return {}
 
-    def climb(self, values: Labels) -> list[Labels]:
+    def climb(self, values: Texts) -> list[Texts]:
         """Return the labels at each level above 0; a label stays what it is up to its own level.
 
         >>> from indistinct.hierarchy import prefix

@@ -39,7 +39,7 @@ def from_spec(spec: Mapping[str, Any], base: Path) -> Hierarchy:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class WrittenForm:
     """How a kind of hierarchy is written: its options, the one that may stand alone first, and how it is built."""
 
     option_names: tuple[str, ...]
@@ -72,17 +72,17 @@ CODES = ("icd10", "icd10_cm", "icd9", "isco", "nace", "naics")
 CATALOGUED = ("countries", "us_states", "us_zip", "nuts", *CODES, "education", "age")
 """The kinds of the catalogue, in its order."""
 FORMS = {
-    "levels": Form(("source", "top", "names", "delimiter"), lambda options: levels(**options)),
-    "tree": Form(("nodes", "top", "names"), lambda options: tree(**options)),
-    "intervals": Form(("widths", "origin", "low", "high", "top"), _spread_option(intervals, "widths")),
-    "prefix": Form(("length", "keep", "mask", "top"), lambda options: prefix(**options), needs_first=False),
-    "dates": Form(("levels", "format", "latest", "top"), _spread_option(dates, "levels")),
-    "rounding": Form(("units", "top"), _spread_option(rounding, "units")),
-    "top_bottom": Form(("bounds", "top"), _spread_option(top_bottom, "bounds")),
-    "suppress": Form(("label",), lambda options: suppress(**options), needs_first=False),
-    "keep": Form((), lambda options: keep(), needs_first=False),
+    "levels": WrittenForm(("source", "top", "names", "delimiter"), lambda options: levels(**options)),
+    "tree": WrittenForm(("nodes", "top", "names"), lambda options: tree(**options)),
+    "intervals": WrittenForm(("widths", "origin", "low", "high", "top"), _spread_option(intervals, "widths")),
+    "prefix": WrittenForm(("length", "keep", "mask", "top"), lambda options: prefix(**options), needs_first=False),
+    "dates": WrittenForm(("levels", "format", "latest", "top"), _spread_option(dates, "levels")),
+    "rounding": WrittenForm(("units", "top"), _spread_option(rounding, "units")),
+    "top_bottom": WrittenForm(("bounds", "top"), _spread_option(top_bottom, "bounds")),
+    "suppress": WrittenForm(("label",), lambda options: suppress(**options), needs_first=False),
+    "keep": WrittenForm((), lambda options: keep(), needs_first=False),
     **{
-        kind: Form(
+        kind: WrittenForm(
             ("levels", *(["small"] if kind == "us_zip" else []), "top"),
             _build_catalogued(kind),
             needs_first=False,
@@ -92,7 +92,7 @@ FORMS = {
 }
 
 
-def _options(kind: str, form: Form, body: Any) -> dict[str, Any]:
+def _options(kind: str, form: WrittenForm, body: Any) -> dict[str, Any]:
     """Return the options of a specification by name, with None for False."""
     # A tree has one root, so a mapping with one key is the tree itself.
     is_long = isinstance(body, Mapping) and not (kind == "tree" and len(body) == 1)

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import IntArray
 from indistinct.engine import ABSENT, Histories
 from indistinct.ledger.terms import others_shown, shows
 from indistinct.policy import Policy
-from indistinct.privacy.model import BoolArray
 
 UNKNOWN = -2
 """The value set of people in a release that shows the values, but with more by which rows could be linked."""

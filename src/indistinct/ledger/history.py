@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import Groups, IntArray, Tally
 from indistinct.counting.membership import People
 from indistinct.engine import ABSENT, Histories, RowHistories
@@ -39,7 +40,6 @@ from indistinct.ledger.terms import promised_columns
 from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
 from indistinct.policy.files.policy_file import parse_policy
 from indistinct.privacy import MInvariance, PrivacyModel
-from indistinct.privacy.model import BoolArray
 from indistinct.showing.words import counted
 
 MOST_FAILURES = 20

@@ -2,8 +2,8 @@ from indistinct.pipeline.exploring import best_tables as best_tables
 from indistinct.pipeline.exploring import distance_matrix as distance_matrix
 from indistinct.pipeline.exploring import frontier as frontier
 from indistinct.pipeline.exploring import solutions as solutions
-from indistinct.pipeline.pipeline import anonymize as anonymize
 from indistinct.pipeline.stages import Counted as Counted
+from indistinct.pipeline.stages import anonymize as anonymize
 from indistinct.pipeline.stages import choose_algorithm as choose_algorithm
 from indistinct.pipeline.stages import count as count
 from indistinct.pipeline.stages import open_tables as open_tables

@@ -6,23 +6,13 @@ import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+from indistinct.array_types import BoolArray, FloatArray, IntArray, np
 from indistinct.counting import Groups, Tally
 from indistinct.errors import PolicyError
-from indistinct.hierarchy import CompiledHierarchy
-from indistinct.lazy import lazy_module
-from indistinct.privacy.value_rules import Texts, ValueRule
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    BoolArray = NDArray[np.bool_]
-else:
-    np = lazy_module("numpy")
-    BoolArray = Any
-
+from indistinct.hierarchy import CompiledHierarchy, Texts
+from indistinct.privacy.value_rules import ValueRule
 
 TOLERANCE = 1e-9
 """Shares that differ by less are equal: they differ by rounding only."""
@@ -180,7 +170,7 @@ def _term_in_words(value: object) -> str:
     return " or ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def shares_of_table(tally: Tally) -> NDArray[np.float64]:
+def shares_of_table(tally: Tally) -> FloatArray:
     """Return the share of each value in all groups that are released together.
 
     Where people have several rows it is the share of people who have the value; these add up to more than 1 where
@@ -189,7 +179,7 @@ def shares_of_table(tally: Tally) -> NDArray[np.float64]:
     return tally.totals / max(1, tally.whole or int(tally.totals.sum()))
 
 
-def shares_of_groups(tally: Tally, groups: Groups) -> NDArray[np.float64]:
+def shares_of_groups(tally: Tally, groups: Groups) -> FloatArray:
     """Return the share in its group of each value that a group has: one number for each entry of the tally.
 
     Where people have several rows it is the share of people who have the value.
@@ -197,12 +187,12 @@ def shares_of_groups(tally: Tally, groups: Groups) -> NDArray[np.float64]:
     return tally.counts / groups.sizes[tally.groups]
 
 
-def compared_shares(tally: Tally, groups: Groups) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def compared_shares(tally: Tally, groups: Groups) -> tuple[FloatArray, FloatArray]:
     """Return the share in its group of each value that a group has, and beside it that value's share in the table."""
     return shares_of_groups(tally, groups), shares_of_table(tally)[tally.values]
 
 
-def spread_of_table(tally: Tally) -> NDArray[np.float64]:
+def spread_of_table(tally: Tally) -> FloatArray:
     """Return how values are spread over all groups that are released together; it adds up to 1.
 
     Where people have several rows each counts once for each of her values.
@@ -210,12 +200,12 @@ def spread_of_table(tally: Tally) -> NDArray[np.float64]:
     return tally.totals / max(1, int(tally.totals.sum()))
 
 
-def spread_of_groups(tally: Tally, groups: Groups) -> NDArray[np.float64]:
+def spread_of_groups(tally: Tally, groups: Groups) -> FloatArray:
     """Return how the values of each group are spread: one number for each entry of the tally; a group's add up to 1."""
     return tally.counts / counts_of_groups(tally, groups)[tally.groups]
 
 
-def counts_of_groups(tally: Tally, groups: Groups) -> NDArray[np.int64]:
+def counts_of_groups(tally: Tally, groups: Groups) -> IntArray:
     """Return what the counts of each group add up to: its rows, or its people with each of their values."""
     return np.bincount(tally.groups, tally.counts, len(groups)).astype(np.int64) if tally.whole else groups.sizes
 

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
-from indistinct.counting import IntArray
-from indistinct.lazy import lazy_module
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-else:
-    np = lazy_module("numpy")
-
-Texts = Sequence[str | None]
-"""The values of a column; None is the missing one."""
+from indistinct.array_types import Array, FloatArray, IntArray, np
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,10 +20,10 @@ class ValueRule:
     second: float = 0.0
     codes: IntArray | None = None
     """(ways, values): the codes under which each value counts, such as its rank, or its labels; None for its own."""
-    limits: NDArray[np.float64] | None = None
+    limits: FloatArray | None = None
     """The largest share of each value."""
 
     def codes_of(self, values: int) -> IntArray:
         """Return the codes under which each of so many values counts."""
-        own: NDArray[Any] = np.arange(values, dtype=np.int64)[None, :] if self.codes is None else self.codes
+        own: Array = np.arange(values, dtype=np.int64)[None, :] if self.codes is None else self.codes
         return own

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.array_types import IntArray
 from indistinct.engine import Rows
 from indistinct.hierarchy import read_number
 from indistinct.linkage import CodedColumn
@@ -37,7 +37,7 @@ class ColumnStatistics:
     distinct: int
     missing: int
     values: tuple[str, ...] | None
-    counts: NDArray[np.int64] | None = None
+    counts: IntArray | None = None
     """How many rows have each value."""
 
     @property

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import Groups, IntArray, Tally, encode_eligible
 from indistinct.engine import PROFILE, Rows
 from indistinct.linkage import counted_people
 from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
-from indistinct.privacy.model import BoolArray, PrivacyModel
+from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.checks import Check, knows_few, model_check
 from indistinct.proof.known_columns import CodedTuples, KnownColumns
 from indistinct.proof.truth.linked_people import linked_people_checks

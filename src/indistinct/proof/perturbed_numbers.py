@@ -15,15 +15,13 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from indistinct.counting import IntArray
+from indistinct.array_types import FloatArray, IntArray
 from indistinct.engine import Rows
 from indistinct.hierarchy import read_number
 from indistinct.policy import Microaggregation, Noise, Policy
 from indistinct.proof.checks import Check
 
-FloatArray = NDArray[np.float64]
 ROUNDING = 1e-9
 """The share of a number that may be lost where it is written and read again, and LEAST of any."""
 LEAST = 1e-300

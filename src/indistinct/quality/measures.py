@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from indistinct.counting import FrequencyList, IntArray
+from indistinct.array_types import FloatArray, IntArray
+from indistinct.counting import FrequencyList
 from indistinct.errors import PolicyError
 from indistinct.recoding import LabelValues, Outcome
 from indistinct.recoding.recoding import GroupLabels, Labels
 from indistinct.registry import MEASURES
-
-FloatArray = NDArray[np.float64]
 
 
 def within_unit(loss: float) -> float:

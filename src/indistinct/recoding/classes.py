@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import FrequencyList, Node
 from indistinct.engine.plans import CLASS, ClassPlan
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
-from indistinct.recoding.recoding import BoolArray, GroupedRecoding, Pieces
+from indistinct.recoding.recoding import GroupedRecoding, Pieces
 from indistinct.release.forms import TWO_TABLES, Form
 
 LINK = CLASS

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import FrequencyList, IntArray, Node
 from indistinct.engine.plans import LocalPlan
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 from indistinct.recoding.full_domain import FullDomainRecoding
-from indistinct.recoding.recoding import SUPPRESSED, BoolArray
+from indistinct.recoding.recoding import SUPPRESSED
 
 TOLD = frozenset(["precision", "discernibility", "average-group-size", "distinct-tuples"])
 """Measures that follow from the released cells and the hierarchies."""

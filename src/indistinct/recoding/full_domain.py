@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import FrequencyList, Groups, IntArray, Node
 from indistinct.engine.plans import Plan
 from indistinct.policy import Policy
 from indistinct.recoding.group_labels import lack_labels
 from indistinct.recoding.local import LocalRecoding
-from indistinct.recoding.recoding import SUPPRESSED, BoolArray, Labels, LabelValues, Pieces, Recoding
+from indistinct.recoding.recoding import SUPPRESSED, Labels, LabelValues, Pieces, Recoding
 
 
 @dataclass(frozen=True, slots=True, eq=False)

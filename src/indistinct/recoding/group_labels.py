@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from indistinct.counting import FrequencyList, IntArray
+from indistinct.array_types import BoolArray, IntArray
+from indistinct.counting import FrequencyList
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy.algorithms import LabelKind
 from indistinct.recoding.label_texts import range_label, set_label
@@ -61,9 +61,9 @@ def used_labels(labels: Labels, places: IntArray) -> tuple[Labels, IntArray]:
     return Labels(texts, labels.levels[used], labels.leaves[used], labels.rows[used]), moved
 
 
-def lack_labels(texts: Sequence[Sequence[str | None]], codes: Sequence[IntArray]) -> NDArray[np.bool_]:
+def lack_labels(texts: Sequence[Sequence[str | None]], codes: Sequence[IntArray]) -> BoolArray:
     """Return which groups carry no label in any column: ``codes[column]`` are places in ``texts[column]``."""
-    is_blank: NDArray[np.bool_] = np.ones(len(codes[0]), np.bool_)
+    is_blank: BoolArray = np.ones(len(codes[0]), np.bool_)
     for names, code in zip(texts, codes, strict=True):
         is_blank &= np.array([text is None for text in names], np.bool_)[code]
     return is_blank

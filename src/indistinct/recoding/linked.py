@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import FrequencyList, Groups, IntArray
 from indistinct.counting.membership import NOWHERE
 from indistinct.engine.plans import Plan
 from indistinct.policy import Policy
 from indistinct.recoding.full_domain import FullDomainRecoding
-from indistinct.recoding.recoding import SUPPRESSED, BoolArray, LabelValues, Pieces, Recoding
+from indistinct.recoding.recoding import SUPPRESSED, LabelValues, Pieces, Recoding
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from indistinct.counting import FrequencyList, IntArray, Node
+from indistinct.array_types import BoolArray, FloatArray, IntArray
+from indistinct.counting import FrequencyList, Node
 from indistinct.engine.plans import LocalPlan
 from indistinct.policy import Policy
 from indistinct.policy.algorithms import LabelKind
 from indistinct.recoding.group_labels import lack_labels, lowest_labels
-from indistinct.recoding.recoding import SUPPRESSED, BoolArray, GroupedRecoding, Labels, Pieces, Recoding, distinct
+from indistinct.recoding.recoding import SUPPRESSED, GroupedRecoding, Labels, Pieces, Recoding, distinct
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +91,7 @@ class LocalRecoding(GroupedRecoding):
             for labels, codes in zip(self.labels, self.codes, strict=True)
         )
 
-    def over_released(self, values: Sequence[NDArray[np.float64]]) -> float:
+    def over_released(self, values: Sequence[FloatArray]) -> float:
         """Sum a number per column and label over all released cells."""
         return sum(float(self.sizes @ value[codes]) for value, codes in zip(values, self.codes, strict=True))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from indistinct.counting.membership import NOWHERE, People, Tree
+from indistinct.counting.membership import NOWHERE, People, RowTree
 
 if TYPE_CHECKING:
     from indistinct.counting.frequency_list import Entries
@@ -31,7 +31,9 @@ class PeopleFacts:
     """The fewest people who share a profile, where pseudonyms link the rows of a person."""
 
     @classmethod
-    def of(cls, entries: Entries, pieces: Pieces, *, is_linked: bool = False, tree: Tree | None = None) -> PeopleFacts:
+    def of(
+        cls, entries: Entries, pieces: Pieces, *, is_linked: bool = False, tree: RowTree | None = None
+    ) -> PeopleFacts:
         """Count people by which rows of whom go where; the entries say whose they are."""
         assert entries.persons is not None  # nobody asks where each row is of somebody else
         eligible = int(entries.persons.max(initial=-1)) + 1

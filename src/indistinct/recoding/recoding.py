@@ -14,17 +14,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from indistinct.counting import FrequencyList, Groups, IntArray, Node
+from indistinct.array_types import BoolArray, FloatArray, IntArray
+from indistinct.counting import FrequencyList, Groups, Node
 from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
 from indistinct.policy import Policy
 from indistinct.recoding.people_facts import PeopleFacts
 from indistinct.release.forms import ONE_TABLE, Form
 
-BoolArray = NDArray[np.bool_]
-
-LabelValues = Sequence[Sequence[NDArray[np.float64]]]
+LabelValues = Sequence[Sequence[FloatArray]]
 """A number for each column, level and label code."""
 
 SUPPRESSED = -1
@@ -128,7 +126,7 @@ class GroupLabels(Protocol):
     def mean_levels(self) -> tuple[float, ...]:
         """The average level of each column's released cells."""
 
-    def over_released(self, values: Sequence[NDArray[np.float64]]) -> float:
+    def over_released(self, values: Sequence[FloatArray]) -> float:
         """Sum a number per column and label over all released cells."""
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import IntArray
 from indistinct.counting.joined_tables import TableCount
 from indistinct.engine.plans import Plan, Shifts
 from indistinct.policy import Policy
 from indistinct.randomness import SECURE, Draws
 from indistinct.recoding.linked import LinkedRecoding
-from indistinct.recoding.recoding import BoolArray
 
 
 def people_gone(recoding: LinkedRecoding) -> BoolArray:

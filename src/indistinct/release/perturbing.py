@@ -16,14 +16,13 @@ from functools import partial
 from math import fsum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.array_types import FloatArray
 from indistinct.engine import Rows
 from indistinct.errors import InfeasibleError
 from indistinct.policy import Microaggregation, Noise, Policy
 from indistinct.randomness import SECURE, Draws
 
-FloatArray = NDArray[np.float64]
 FINEST = 2.0**-53
 
 

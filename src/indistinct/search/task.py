@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import FixedPopulationCounts, FrequencyList, Groups, IntArray, Node
 from indistinct.counting.membership import NOWHERE, People
 from indistinct.errors import InfeasibleError
 from indistinct.policy import Person, Policy
 from indistinct.privacy import KAnonymity, PrivacyModel
-from indistinct.privacy.model import BoolArray, least_rows
+from indistinct.privacy.model import least_rows
 from indistinct.randomness import SECURE, Draws
 from indistinct.recoding import FullDomainRecoding, LinkedRecoding
 from indistinct.search.set_counts import SetCounts

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import FrequencyList, Groups, Node, Tally
 from indistinct.errors import InfeasibleError
 from indistinct.privacy import PrivacyModel
-from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure
 from indistinct.recoding import FullDomainRecoding, Recoding

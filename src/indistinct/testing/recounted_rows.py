@@ -12,8 +12,8 @@ from indistinct.proof.truth.row_fits import Covers
 from indistinct.recoding import Classes, FullDomainRecoding, LocalRecoding, Recoding
 from indistinct.search import Task
 
-Texts = tuple[str | None, ...]
-Released = Counter[tuple[Texts, Texts]]
+TextTuple = tuple[str | None, ...]
+Released = Counter[tuple[TextTuple, TextTuple]]
 """How many rows are released with these labels and these sensitive values."""
 
 
@@ -96,7 +96,7 @@ def _full_domain_rows(recoding: FullDomainRecoding) -> Released:
     return Counter({(labels, values): count for (labels, values), count in rows.items() if labels not in suppressed})
 
 
-def _sensitive_texts(frequencies: FrequencyList) -> list[Texts]:
+def _sensitive_texts(frequencies: FrequencyList) -> list[TextTuple]:
     """Return the sensitive values of each entry."""
     columns = [
         [column.values[code] for code in frequencies.entries.codes[name].tolist()]
@@ -105,9 +105,9 @@ def _sensitive_texts(frequencies: FrequencyList) -> list[Texts]:
     return list(zip(*columns, strict=True)) if columns else [()] * len(frequencies.entries)
 
 
-def sizes_over(released: Released, positions: Iterable[int]) -> Counter[Texts]:
+def sizes_over(released: Released, positions: Iterable[int]) -> Counter[TextTuple]:
     """Count the rows of each group over the columns at these positions."""
-    positions, sizes = tuple(positions), Counter[Texts]()
+    positions, sizes = tuple(positions), Counter[TextTuple]()
     for (labels, _), rows in released.items():
         sizes[tuple(labels[position] for position in positions)] += rows
     return sizes

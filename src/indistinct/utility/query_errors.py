@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from indistinct.counting import IntArray
+from indistinct.array_types import FloatArray, IntArray
 from indistinct.errors import PolicyError
 from indistinct.showing.words import counted
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

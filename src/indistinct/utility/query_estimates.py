@@ -6,13 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from indistinct.counting import IntArray
-from indistinct.privacy.model import BoolArray
+from indistinct.array_types import BoolArray, FloatArray, IntArray
 from indistinct.recoding.classes import LINK
 
-FloatArray = NDArray[np.float64]
 Named = Mapping[str, BoolArray]
 """A query: for each column that it asks about, which of the column's values it names."""
 

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import IntArray, as_declared, encode_eligible
 from indistinct.engine import Rows, use_table
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
-from indistinct.privacy.model import BoolArray
 from indistinct.proof.truth.row_fits import Covers
 from indistinct.recoding.classes import LINK
 from indistinct.release.released_tables import ReleasedTables

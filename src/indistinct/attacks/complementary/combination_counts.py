@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from indistinct.array_types import BoolArray, IntArray
 from indistinct.attacks.complementary.chains import (
     ABSENT,
-    BoolArray,
     Chains,
-    IntArray,
     JoinStep,
     distinct,
 )

@@ -16,10 +16,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from indistinct.array_types import BoolArray, IntArray
 from indistinct.attacks.attack import EARLIER, Attack, OtherTable, most_option, option
 from indistinct.attacks.complementary.chains import (
-    BoolArray,
-    IntArray,
     JoinStep,
     all_consistent_pairs,
     extend,

@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from indistinct.array_types import FloatArray
 from indistinct.attacks.attack import ORIGINAL, Attack, OtherTable
 from indistinct.attacks.guessing.guess_report import Guess, GuessReport
 from indistinct.attacks.guessing.known_cells import (
     CodedRows,
-    FloatArray,
     LearnedRelease,
     count_pairs,
     guessable,

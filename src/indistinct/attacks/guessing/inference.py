@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from indistinct.array_types import FloatArray
 from indistinct.attacks.attack import (
     CONTROL,
     ORIGINAL,
@@ -28,7 +29,6 @@ from indistinct.attacks.attack import (
 from indistinct.attacks.guessing.guess_report import Guess, GuessReport
 from indistinct.attacks.guessing.known_cells import (
     CodedRows,
-    FloatArray,
     LearnedRelease,
     count_pairs,
     coverages_of,

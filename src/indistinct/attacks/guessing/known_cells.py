@@ -11,18 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.array_types import FloatArray, IntArray
 from indistinct.attacks.attack import InapplicableError
-from indistinct.counting import IntArray, as_declared, encode_eligible
+from indistinct.counting import as_declared, encode_eligible
 from indistinct.engine import Counts, Rows, use_table
 from indistinct.errors import PolicyError
 from indistinct.linkage import Coverage, EqualPairs, count_candidates, hierarchy_of
 from indistinct.policy import Policy
 from indistinct.recoding.classes import LINK
 from indistinct.release.released_tables import ReleasedTables
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

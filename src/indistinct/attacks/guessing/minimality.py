@@ -23,11 +23,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.array_types import FloatArray
 from indistinct.attacks.attack import ORIGINAL, Attack, InapplicableError, OtherTable
 from indistinct.attacks.guessing.guess_report import Guess, GuessReport
 from indistinct.attacks.guessing.known_cells import (
     CodedRows,
-    FloatArray,
     cells_of,
     coverages_of,
     people_of,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.attacks.guessing.known_cells import FloatArray
+from indistinct.array_types import FloatArray
 from indistinct.counting import IntArray
 from indistinct.linkage import Coverage
 

@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from indistinct.counting import IntArray
-
-FloatArray = NDArray[np.float64]
+from indistinct.array_types import FloatArray, IntArray
 
 SMALL = 500
 """Up to this number of rows the chance is found by shuffling, beyond it by the normal distribution."""

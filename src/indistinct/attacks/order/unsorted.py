@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from indistinct.array_types import FloatArray
 from indistinct.attacks.attack import Attack, OtherTable, option
 from indistinct.attacks.attack_report import AttackReport, ReportTable, Severity
 from indistinct.attacks.complementary import JoinedReleases, ReleaseEntries, all_consistent_pairs, rows_in_order
@@ -22,7 +23,6 @@ from indistinct.attacks.labels import DISJOINT
 from indistinct.attacks.order.row_order import (
     Agreement,
     Chance,
-    FloatArray,
     agreement_by_position,
     correlation_with_position,
     likeness_of_neighbours,

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.attacks.labels import Label, LabelTree
 from indistinct.attacks.sharpening.deduction import LOWEST_LABELS, MINIMAL_ROWS, Knowledge, Split
 from indistinct.counting import IntArray
-from indistinct.privacy.model import BoolArray
 
 MOST_TUPLES = 2_000
 """A box of more tuples has room for all rows that anybody could put there, so nothing is concluded about it."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from indistinct.array_types import FloatArray
 from indistinct.engine.arrays import integers, numbers
 from indistinct.engine.duckdb.dialect import literal, quote
 from indistinct.engine.duckdb.source import DuckSource
@@ -21,7 +21,7 @@ DAY_ONLY = 10
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 """Numbers as everybody reads them; DuckDB takes more."""
 TEXTS = ("VARCHAR", "ENUM")
-Change = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+NumberChange = Callable[[FloatArray], FloatArray]
 MOST = 1e150
 """Numbers up to here can be added up."""
 
@@ -61,7 +61,7 @@ def number_sql(text: str) -> str:
     return f"CASE WHEN abs({number}) <= {MOST!r}::DOUBLE THEN {number} END"
 
 
-def changed_numbers(source: DuckSource, changes: Mapping[str, Change]) -> tuple[str, dict[str, str]]:
+def changed_numbers(source: DuckSource, changes: Mapping[str, NumberChange]) -> tuple[str, dict[str, str]]:
     """Create the table of cells o0, o1, … in their order, with the numbers n0, n1, … of columns that change.
 
     Return its name, and the type in which each of these columns is released.
@@ -94,7 +94,7 @@ def changed_numbers(source: DuckSource, changes: Mapping[str, Change]) -> tuple[
     return changed, types
 
 
-def _store_changed(source: DuckSource, name: str, found: pa.Table, change: Change) -> None:
+def _store_changed(source: DuckSource, name: str, found: pa.Table, change: NumberChange) -> None:
     """Create the table of what becomes of numbers, beside the places of their rows."""
     changed = np.asarray(change(numbers(found["number"])), np.float64)
     data = pa.table({"place": integers(numbers(found["place"])), "number": integers(changed)})

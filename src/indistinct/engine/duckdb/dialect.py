@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from indistinct.engine.sql.cells import Cell, are_whole
-from indistinct.engine.sql.dialect import Dialect
+from indistinct.engine.sql.dialect import Cell, Dialect, are_whole
 from indistinct.errors import TableError
 
 FLOATS = ("FLOAT", "DOUBLE")

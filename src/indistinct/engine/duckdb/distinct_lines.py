@@ -31,7 +31,7 @@ SAFE_TYPES = (
 """How names of types begin whose equal cells are one cell; 0.0 equals -0.0, and a month 30 days."""
 
 
-class DistinctRows(NamedTuple):
+class WeightedRows(NamedTuple):
     """What has rows, as SQL that can stand after FROM, and the column with the number of those that are alike."""
 
     relation: str
@@ -46,7 +46,7 @@ class Repeats(Protocol):
     def relation(self) -> str:
         """The relation that it is about."""
 
-    def distinct_rows(self, columns: Sequence[str] | None = None) -> DistinctRows | None:
+    def distinct_rows(self, columns: Sequence[str] | None = None) -> WeightedRows | None:
         """Return the distinct rows with at least these columns, or with all; None where nothing is gained."""
 
 
@@ -72,7 +72,7 @@ class StoredRows:
             return self.stored
         return f"{self.stored} JOIN {self.apart} USING ({self.line}) ORDER BY {self.stored}.rowid"
 
-    def distinct_rows(self, columns: Sequence[str] | None = None) -> DistinctRows | None:
+    def distinct_rows(self, columns: Sequence[str] | None = None) -> WeightedRows | None:
         """Return the rows by some columns; they are counted anew by their cells."""
         if not columns:
             return None
@@ -84,7 +84,7 @@ class StoredRows:
             rows, number = f"({lines}) JOIN {self.apart} USING ({self.line})", "sum(number)::BIGINT"
         weight = _free_name(self.shown)
         counted = f"SELECT {raw}, {number} AS n FROM {rows} GROUP BY {raw}"
-        return DistinctRows(f"(SELECT {cells}, n AS {quote(weight)} FROM ({counted}))", weight)
+        return WeightedRows(f"(SELECT {cells}, n AS {quote(weight)} FROM ({counted}))", weight)
 
     def kinds(self) -> str:
         """Return the SQL of each kind of row once, in the order of its number."""
@@ -97,7 +97,7 @@ class StoredRows:
 
 def read_distinct_lines(
     session: Session, layout: TextFile, lines: str, counted: Callable[[Path, str], str]
-) -> DistinctRows | None:
+) -> WeightedRows | None:
     """Return the rows of a text file by its lines; None where lines are not rows, or do not repeat.
 
     ``lines`` is the scan of all lines as one cell each, and ``counted`` returns that of a file in which a number stands
@@ -114,7 +114,7 @@ def read_distinct_lines(
         if odd or not _are_whole(session, table, layout):  # a cell holds a line break only where there is an odd line
             return None
         divided = None if mixed else _divide(session, table, layout, weight)
-        return DistinctRows(
+        return WeightedRows(
             divided or session.create_view(counted(_copy_numbered(session, table, layout), weight)), weight
         )
     finally:

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from indistinct.engine.arrays import integers, numbers
+from indistinct.array_types import IntArray
+from indistinct.engine.arrays import integers, numbers, text_column
 from indistinct.engine.duckdb import distinct_lines
 from indistinct.engine.duckdb.dialect import quote
 from indistinct.engine.duckdb.recoding import divided_tables, recoded_by_column, recoded_locally
 from indistinct.engine.duckdb.session import Session
-from indistinct.engine.duckdb.source import Encoding, code_type, make_encoding, with_codes
+from indistinct.engine.duckdb.source import DuckSource, Encoding, code_type, make_encoding, with_codes
 from indistinct.engine.plans import ClassPlan, Condition, Counts, LocalPlan, Plan
-from indistinct.engine.rows import Encoded
+from indistinct.engine.sql.rows import SqlEncoded
 from indistinct.errors import TableError
 
 if TYPE_CHECKING:
@@ -36,16 +36,19 @@ PROCESS = 300_000_000
 """What Python and its libraries take, in bytes."""
 MOST_OF_MEMORY = 2 / 3
 """The share of the allowed memory that distinct tuples may take; DuckDB works with what they leave."""
-Merged = Mapping[str, NDArray[np.int64]]
+Merged = Mapping[str, IntArray]
 
 
-class DuckEncoded(Encoded):
+class DuckEncoded(SqlEncoded):
     """A dictionary and a table of codes, both in the session of the table that was encoded."""
+
+    _source: DuckSource
 
     def __init__(self, table: DuckRows, columns: Sequence[str], where: Sequence[Condition]) -> None:
         self._table = table
         self._source = table.source
         self._read, values = make_encoding(self._source, columns, where)
+        self._where = self._read.where
         free = partial(_drop, weakref.ref(self._source.session), (self._read.dictionary, self._read.coded))
         super().__init__(table, values, free)
 
@@ -154,41 +157,8 @@ class DuckEncoded(Encoded):
             tables[name] = self._table.derive(cells, stored, frozenset(columns))
         return tables
 
-    def rows_with(self, column: str, codes: Sequence[int], limit: int = 5) -> list[int]:
-        self.refuse_closed()
-        with self._source.session.registered_table(pa.table({"code": integers(np.asarray(codes, np.int64))})) as wanted:
-            codes_wanted = f"WHERE position = {self.position(column)} AND code IN (SELECT code FROM {wanted})"
-            found = self._source.session.fetch(
-                f"SELECT number FROM (SELECT *, row_number() OVER () AS number FROM {self._source.relation}) "
-                f"WHERE {self._read.where} AND {self._source.text(column)} IN "
-                f"(SELECT text FROM {self._read.dictionary} {codes_wanted}) ORDER BY number LIMIT {int(limit)}"
-            )
-        return [int(row[0]) for row in found]
-
-    def rows_like(self, tuples: Mapping[str, Sequence[int]], show: Sequence[str], limit: int = 5) -> pa.Table:
-        self.refuse_closed()
-        text = self._source.text
-        keys = [f"{text(column)} AS k{position}" for position, column in enumerate(tuples)]
-        cells = [f"nullif({text(column)}, '') AS s{position}" for position, column in enumerate(show)]
-        wanted = {
-            f"w{position}": integers(np.asarray(codes, np.int64)) for position, codes in enumerate(tuples.values())
-        }
-        number = max((len(codes) for codes in tuples.values()), default=0)
-        texts = "".join(f", d{position}.text AS t{position}" for position in range(len(tuples)))
-        joins = "".join(
-            f" JOIN {self._read.dictionary} AS d{position} ON d{position}.position = {self.position(column)} "
-            f"AND d{position}.code = w{position}"
-            for position, column in enumerate(tuples)
-        )
-        same = " AND ".join(f"k{position} = t{position}" for position in range(len(tuples)))
-        shown = "".join(f", s{position}" for position in range(len(show)))
-        with self._source.session.registered_table(pa.table({"tuple": integers(np.arange(number))} | wanted)) as given:
-            return self._source.session.arrow(
-                f"SELECT tuple, number{shown} FROM "
-                f"(SELECT row_number() OVER () AS number, {', '.join([*keys, *cells])} FROM {self._source.relation}) "
-                f"JOIN (SELECT tuple{texts} FROM {given}{joins}) ON {same} "
-                f"QUALIFY row_number() OVER (PARTITION BY tuple ORDER BY number) <= {int(limit)} ORDER BY tuple, number"
-            )
+    def keys_of(self, column: str, codes: Sequence[int]) -> pa.Array:
+        return text_column([self.values[column][code] or "" for code in codes])
 
 
 def _gigabytes(number: float) -> str:

@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indistinct.array_types import BoolArray, IntArray
 from indistinct.engine.arrays import numbers
 from indistinct.engine.duckdb.dialect import DUCKDB, literal, quote
 from indistinct.engine.duckdb.session import Session
@@ -149,13 +149,13 @@ class Histories:
     def _scan(self, release: int) -> str:
         return f"read_parquet({literal(str(self._members[release]))})"
 
-    def cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def cells(self) -> tuple[IntArray, IntArray]:
         """Return the groups of each cell, a row per cell and a column per release, and the sizes of the cells."""
         found = self._session.arrow(f"SELECT {', '.join(self._groups)}, size FROM cells ORDER BY cell")
         *groups, sizes = (numbers(column).astype(np.int64) for column in found.columns)
         return np.stack(groups, axis=1), sizes
 
-    def people_in(self, is_chosen: NDArray[np.bool_]) -> int:
+    def people_in(self, is_chosen: BoolArray) -> int:
         """Return the number of people in some cells together; ``is_chosen`` has a truth for each cell."""
         return int(self.cells()[1][is_chosen].sum())
 
@@ -175,7 +175,7 @@ class Histories:
             tuple(text or None for text in texts),
         )
 
-    def signatures(self, release: int, column: str) -> tuple[list[str], NDArray[np.bool_]]:
+    def signatures(self, release: int, column: str) -> tuple[list[str], BoolArray]:
         """Return the values that each group of a release has in a column, as JSON, and whether each is as frequent.
 
         The values of a group are listed once, in ascending order, a missing one as an empty text. Groups with the same
@@ -320,22 +320,22 @@ class RowHistories(Histories):
         found = self._session.fetch("SELECT max(n) FROM (SELECT count(*) AS n FROM placed GROUP BY key, release)")
         return int(found[0][0] or 0)
 
-    def people_in(self, is_chosen: NDArray[np.bool_]) -> int:
+    def people_in(self, is_chosen: BoolArray) -> int:
         """Return the number of people in some cells together, each once."""
         return len(self.persons_in(is_chosen))
 
-    def persons_in(self, is_chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def persons_in(self, is_chosen: BoolArray) -> IntArray:
         """Return the numbers of the people in some cells; ``is_chosen`` has a truth for each cell."""
         persons, cells = self._places
         return np.unique(persons[is_chosen[cells]])
 
     @cached_property
-    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _places(self) -> tuple[IntArray, IntArray]:
         """The number of each person, with the number of each cell that she is in."""
         found = self._session.arrow("SELECT DISTINCT person, cell FROM people")
         return numbers(found["person"]).astype(np.int64), numbers(found["cell"]).astype(np.int64)
 
-    def unrecognised_people(self) -> NDArray[np.int64]:
+    def unrecognised_people(self) -> IntArray:
         """Return the numbers of people of whom it is not certain which of their rows became which.
 
         Those are people with two rows of which neither is in a release that has the other, since the one may have

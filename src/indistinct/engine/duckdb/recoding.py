@@ -43,7 +43,7 @@ class Stored(NamedTuple):
     """The table with the cells of each line, if these stand apart: the other one then has ``LINE`` alone."""
 
 
-class Labels(NamedTuple):
+class ShownLabels(NamedTuple):
     """What a column's codes become: SQL of code, label and what is shown, and whether that is an ENUM made here."""
 
     sql: str
@@ -106,7 +106,7 @@ def _copied_rows(source: DuckSource, encoding: Encoding, plan: Plan | LocalPlan 
 
 
 def _labelled_by_column(
-    source: DuckSource, encoding: Encoding, coded: str, labels: Mapping[str, Labels], plan: Plan
+    source: DuckSource, encoding: Encoding, coded: str, labels: Mapping[str, ShownLabels], plan: Plan
 ) -> Stored:
     """Create the table of released cells r0, r1, … in the order of the source."""
     unordered = source.session.fresh("unordered")
@@ -219,7 +219,9 @@ def _labels_of_codes(source: DuckSource, encoding: Encoding, plan: Plan) -> str 
     return table
 
 
-def _labels_of_column(source: DuckSource, encoding: Encoding, column: str, plan: Plan, labels: str | None) -> Labels:
+def _labels_of_column(
+    source: DuckSource, encoding: Encoding, column: str, plan: Plan, labels: str | None
+) -> ShownLabels:
     """Return what the codes of a column become; one that is kept has its own codes as labels, and its own texts."""
     position = encoding.position(column)
     found = (
@@ -229,7 +231,7 @@ def _labels_of_column(source: DuckSource, encoding: Encoding, column: str, plan:
     )
     kind = _storage(source, encoding, column, plan, found)
     code = f"code::{code_type(encoding.sizes[position])} AS code"
-    return Labels(f"SELECT {code}, label, text::{kind} AS shown FROM ({found})", _is_enum(kind))
+    return ShownLabels(f"SELECT {code}, label, text::{kind} AS shown FROM ({found})", _is_enum(kind))
 
 
 def _storage(source: DuckSource, encoding: Encoding, column: str, plan: Plan | LocalPlan, labels: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from indistinct.engine.arrays import without_rests
-from indistinct.engine.duckdb.changed_cells import Change, changed_numbers, moment_sql, number_sql
+from indistinct.engine.duckdb.changed_cells import NumberChange, changed_numbers, moment_sql, number_sql
 from indistinct.engine.duckdb.dialect import literal, quote
 from indistinct.engine.duckdb.distinct_lines import StoredRows
 from indistinct.engine.duckdb.encoded import DuckEncoded
@@ -25,8 +25,7 @@ from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.duckdb.table_files import write_file
 from indistinct.engine.plans import PERSON, Condition, Recognition
 from indistinct.engine.rows import Rows
-from indistinct.engine.sql.cells import Cell
-from indistinct.engine.sql.conditions import eligible
+from indistinct.engine.sql.dialect import Cell, eligible
 from indistinct.engine.sql.rows import SqlRows, surplus
 
 
@@ -145,7 +144,7 @@ class DuckRows(SqlRows):
         condition = f"{eligible(where, self.source.cell)} AND {cell.key} <> '' AND {read} IS NULL"
         return self.source.rows_of(f"{self.source.relation} WHERE {condition}")
 
-    def with_numbers(self, changes: Mapping[str, Change]) -> DuckRows:
+    def with_numbers(self, changes: Mapping[str, NumberChange]) -> DuckRows:
         stored, types = changed_numbers(self.source, changes)
         cells = [
             f"{f'n{list(changes).index(column)}::{types[column]}' if column in changes else f'o{place}'} "
@@ -158,9 +157,6 @@ class DuckRows(SqlRows):
 
     def mixed_missing(self, columns: Sequence[str]) -> tuple[str, ...]:
         return () if self.kind == "csv" else super().mixed_missing(columns)  # text has one form
-
-    def head(self, rows: int) -> pa.Table:
-        return self.source.session.arrow(f"SELECT * FROM {self.source.relation} LIMIT {int(rows)}")
 
     def row_at(self, number: int) -> pa.Table:
         return self.source.session.arrow(f"SELECT * FROM {self.source.relation} LIMIT 1 OFFSET {int(number) - 1}")

@@ -35,7 +35,7 @@ SPILL = "spill"
 MOST_SERVED = 500
 """Sessions after which a DuckDB that waits for further ones is exchanged. It keeps half a kilobyte for each GROUP BY
 and four for each join that it has run, until it is closed (measured with DuckDB 2.0.0): 26 kB for a small release."""
-Limits = tuple[int, str | None, int | None]
+SessionLimits = tuple[int, str | None, int | None]
 """Of which process, how much memory, and how many threads: a fork has none of its parent's threads."""
 SMALLEST_MEMORY = 1 << 28
 """DuckDB is left so many bytes at least."""
@@ -315,8 +315,8 @@ class Instance:
                 remove_private_folder(self._folder.pop())
 
 
-_shared: weakref.WeakValueDictionary[Limits, Instance] = weakref.WeakValueDictionary()
-_waiting: dict[Limits, Instance] = {}
+_shared: weakref.WeakValueDictionary[SessionLimits, Instance] = weakref.WeakValueDictionary()
+_waiting: dict[SessionLimits, Instance] = {}
 """Instances that outlive their sessions, because to start one takes longer than to release a small table."""
 _sharing = threading.RLock()
 

@@ -7,7 +7,7 @@ large ones, and it spills.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -16,15 +16,13 @@ import pyarrow as pa
 
 from indistinct.engine.arrays import numbers
 from indistinct.engine.duckdb.dialect import DUCKDB, DuckCell, quote
-from indistinct.engine.duckdb.distinct_lines import DistinctRows, Repeats
+from indistinct.engine.duckdb.distinct_lines import Repeats, WeightedRows
 from indistinct.engine.duckdb.session import Session
 from indistinct.engine.plans import Condition
-from indistinct.engine.sql.conditions import eligible
-from indistinct.engine.sql.rows import SqlSource
+from indistinct.engine.sql.dialect import eligible
+from indistinct.engine.sql.rows import ColumnValues, SqlSource
 from indistinct.errors import TableError
 
-Values = Mapping[str, tuple[str | None, ...]]
-"""The distinct values of some columns."""
 AT_ONCE = 40
 """The most columns in one statement; more are encoded step by step."""
 
@@ -62,13 +60,17 @@ class DuckSource(SqlSource):
             self.session.execute(f"CREATE TABLE {self.sent[-1]} AS SELECT * FROM {given}")
         return self.sent[-1]
 
+    def forget(self, *relations: str) -> None:
+        self.session.drop(*relations)
+        self.sent = [table for table in self.sent if table not in relations]
+
     def relation_to_count(self, columns: Sequence[str]) -> tuple[str, str]:
         distinct = self.distinct_rows(columns) if columns else None
         if distinct is None or distinct.weight is None:
             return self.relation, "count(*)"
         return distinct.relation, f"sum({quote(distinct.weight)})::BIGINT"
 
-    def distinct_rows(self, columns: Sequence[str] | None = None) -> DistinctRows | None:
+    def distinct_rows(self, columns: Sequence[str] | None = None) -> WeightedRows | None:
         """Return different rows once, with at least these columns or with all; None where nothing is gained."""
         return None if self.repeats is None else self.repeats.distinct_rows(columns)
 
@@ -103,19 +105,21 @@ class Encoding:
         return self.columns.index(column)
 
 
-def make_encoding(source: DuckSource, columns: Sequence[str], where: Sequence[Condition]) -> tuple[Encoding, Values]:
+def make_encoding(
+    source: DuckSource, columns: Sequence[str], where: Sequence[Condition]
+) -> tuple[Encoding, ColumnValues]:
     """Create the dictionary; return where it is, without rows, and the distinct values of each column."""
     columns, condition = tuple(columns), eligible(where, source.cell)
     distinct = source.distinct_rows()
     if distinct is not None:
         with suppress(TableError):  # a line that cannot be parsed: of all lines it is said which one it is
             return _encode(source, columns, condition, distinct)
-    return _encode(source, columns, condition, DistinctRows(source.relation, None))
+    return _encode(source, columns, condition, WeightedRows(source.relation, None))
 
 
 def _encode(
-    source: DuckSource, columns: tuple[str, ...], condition: str, read: DistinctRows
-) -> tuple[Encoding, Values]:
+    source: DuckSource, columns: tuple[str, ...], condition: str, read: WeightedRows
+) -> tuple[Encoding, ColumnValues]:
     dictionary, coded = source.session.fresh("dictionary"), source.session.fresh("coded")
     try:
         _make_dictionary(source, read.relation, dictionary, columns, condition)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from indistinct.engine.duckdb import distinct_lines
 from indistinct.engine.duckdb.dialect import literal, quote
-from indistinct.engine.duckdb.distinct_lines import NO_CELL, DistinctRows, StoredRows
+from indistinct.engine.duckdb.distinct_lines import NO_CELL, StoredRows, WeightedRows
 from indistinct.engine.duckdb.origin import (
     Origin,
     as_duckdb_reads_it,
@@ -97,9 +97,9 @@ class RepeatedLines:
     relation: str
     session: Session
     layout: TextFile
-    _made: list[DistinctRows | None] = field(default_factory=list)
+    _made: list[WeightedRows | None] = field(default_factory=list)
 
-    def distinct_rows(self, columns: Sequence[str] | None = None) -> DistinctRows | None:
+    def distinct_rows(self, columns: Sequence[str] | None = None) -> WeightedRows | None:
         """Return the distinct rows with all their columns."""
         if not self._made:
             is_small = self.layout.path.stat().st_size < distinct_lines.SAMPLED_ROWS
@@ -110,7 +110,7 @@ class RepeatedLines:
                 self._made[0] = None if is_small or is_other else self._read()
         return self._made[0]
 
-    def _read(self) -> DistinctRows | None:
+    def _read(self) -> WeightedRows | None:
         counted = partial(scan_counted, self.layout)
         return distinct_lines.read_distinct_lines(self.session, self.layout, scan_lines(self.layout), counted)
 

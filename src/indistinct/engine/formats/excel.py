@@ -57,7 +57,7 @@ LOCAL_HEADER, LOCAL_LENGTHS, CENTRAL_HEADER, END_RECORD = 30, 26, 46, 22
 """Bytes of the records of a zip without names, and where the lengths of a part's name and extra bytes stand."""
 SIZES_FOLLOW = 8
 """The flag of a part whose sizes stand behind it; parts of ours have them in front."""
-Said = tuple[str, str, str | None, str]
+Statement = tuple[str, str, str | None, str]
 """Member, element, attribute or None for text, and what is said there."""
 
 
@@ -256,14 +256,14 @@ def _has_gaps(path: Path, file: zipfile.ZipFile) -> bool:
     return at != file.start_dir or path.stat().st_size != at + listed + END_RECORD
 
 
-def _is_known(one: Said, known: frozenset[Said]) -> bool:
+def _is_known(one: Statement, known: frozenset[Statement]) -> bool:
     free = FREE.get(one[:3])
     return one in known if free is None else free.fullmatch(one[3]) is not None
 
 
-def _statements(member: str, content: bytes) -> set[Said]:
+def _statements(member: str, content: bytes) -> set[Statement]:
     """Return everything that a part of a workbook says: each element, its attributes and its text."""
-    found: set[Said] = set()
+    found: set[Statement] = set()
     for element in _elements(content):
         name = _plain(element.tag)
         found.add((member, name, "", ""))
@@ -322,9 +322,9 @@ def _column_number(letters: str) -> int:
 
 
 @cache
-def _of_ours(openpyxl: Any) -> tuple[frozenset[str], frozenset[Said]]:
+def _of_ours(openpyxl: Any) -> tuple[frozenset[str], frozenset[Statement]]:
     """Return the parts of workbooks as they are written here, and all that they say."""
-    said: set[Said] = set()
+    said: set[Statement] = set()
     names: set[str] = set()
     day = datetime.datetime(2001, 2, 3, 4, 5)
     for cells in (

@@ -75,10 +75,10 @@ def _add_row(columns: dict[str, list[object]], rows: int, cells: dict[str, Any])
 def _cells_of(line: str, name: str, number: int) -> dict[str, Any]:
     """Return the cells of a line by their names; say on which line something is wrong, and quote nothing of it."""
     try:
-        pairs = json.loads(line, object_pairs_hook=_Pairs, parse_constant=_refuse_constant)
+        pairs = json.loads(line, object_pairs_hook=_JsonObject, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise TableError(f"{name}: line {number} is not JSON; a line is cut off, or holds no whole object") from None
-    if not isinstance(pairs, _Pairs):
+    if not isinstance(pairs, _JsonObject):
         raise TableError(f'{name}: line {number} is not an object such as {{"age": 39}}; one is needed on every line')
     if len(dict(pairs)) < len(pairs):
         raise TableError(f"{name}: line {number} gives a key twice; give each once")
@@ -88,7 +88,7 @@ def _cells_of(line: str, name: str, number: int) -> dict[str, Any]:
     return dict(pairs)
 
 
-class _Pairs(list[tuple[str, Any]]):
+class _JsonObject(list[tuple[str, Any]]):
     """The pairs of a JSON object, of which a dictionary would lose repeated keys."""
 
 

@@ -11,8 +11,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from indistinct.engine.sql.cells import Cell, are_whole
-from indistinct.engine.sql.dialect import Dialect
+from indistinct.engine.sql.dialect import Cell, Dialect, are_whole
 from indistinct.errors import TableError
 
 PLAIN = ("boolean", "tinyint", "smallint", "int", "bigint", "date", "timestamp_ntz", "void")
@@ -34,6 +33,7 @@ class SparkDialect(Dialect):
 
     text_type = "STRING"
     timestamp = "TIMESTAMP_NTZ"
+    row_id = "monotonically_increasing_id()"
 
     def text(self, value: str) -> str:
         """Return a text as SQL.

@@ -61,10 +61,6 @@ class SparkRows(KeyedRows):
     def with_max_tuples(self, max_tuples: int) -> SparkRows:
         return SparkRows(self.source.given, self.name, max_tuples=max_tuples)
 
-    def with_names(self, names: Mapping[str, str]) -> SparkRows:
-        frame = self.source.given.toDF(*(names.get(column, column) for column in self.columns()))
-        return SparkRows(frame, self.name, max_tuples=self.max_tuples)
-
     def select(
         self, cells: Mapping[str, str], rows: str, typed: frozenset[str], *, is_stored: bool = False
     ) -> SparkRows:
@@ -116,9 +112,6 @@ class SparkRows(KeyedRows):
         mine, theirs = self._comparable(other, columns)
         query = surplus("SELECT * FROM {mine}", "SELECT * FROM {theirs}", len(columns))
         return int(self.source.collect(self.source.select(query, mine=mine, theirs=theirs))["n"][0].as_py())
-
-    def head(self, rows: int) -> pa.Table:
-        return self.source.collect(self.source.given.limit(int(rows)))
 
     def row_at(self, number: int) -> pa.Table:
         raise TableError(f"{self.name}: rows of Spark have no order; name a row of a file")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from indistinct.array_types import IntArray
 from indistinct.engine.arrays import numbers, text_column
 from indistinct.engine.rows import check_names
 from indistinct.engine.spark.dialect import SPARK, SparkCell
@@ -82,9 +82,6 @@ class SparkSource(KeyedSource):
                 self._stored.remove(relation)
                 let_go(frame)
 
-    def number_rows(self) -> str:
-        return f"SELECT *, monotonically_increasing_id() AS id FROM {self.relation}"
-
     def _add_frame(self, frame: DataFrame) -> str:
         name = f"frame{next(self._numbers)}"
         self._frames[name] = frame
@@ -111,7 +108,7 @@ class SparkSource(KeyedSource):
             return frame.persist()
         return frame
 
-    def row_numbers(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    def row_numbers(self, ids: IntArray) -> IntArray:
         """Return the row numbers, from 1, of ids, which have the part in their upper bits."""
         if not len(ids):
             return ids.astype(np.int64)
@@ -119,7 +116,7 @@ class SparkSource(KeyedSource):
         parts, sizes = numbers(found["part"]), numbers(found["count"])
         size_of = np.zeros(int(parts.max()) + 2, np.int64)
         size_of[parts + 1] = sizes
-        before: NDArray[np.int64] = np.cumsum(size_of)[ids >> 33]
+        before: IntArray = np.cumsum(size_of)[ids >> 33]
         return before + (ids & ((1 << 33) - 1)) + 1
 
 

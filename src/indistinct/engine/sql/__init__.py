@@ -3,7 +3,7 @@
 An engine that speaks SQL, such as PostgreSQL, brings this and no more:
 
 - a ``Dialect``: identifiers and values as SQL, and the functions whose names differ (``dialect``);
-- a ``Cell``: a column's cells as text, as numbers and as moments, by its types (``cells``);
+- a ``Cell``: a column's cells as text, as numbers and as moments, by its types (``dialect``);
 - a ``KeyedSource``: the columns and types of the relation with the rows; a query as Arrow, an Arrow table as a relation
   that queries can join, a query that is stored, and what drops them; row numbers for messages (``keyed``);
 - a ``KeyedRows``: a query as rows of their own (``select``), released rows in random order (``release``: a table that

@@ -10,24 +10,22 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from indistinct.array_types import Array, IntArray
 from indistinct.engine.arrays import NOWHERE, integers, numbers, text_column
 from indistinct.engine.plans import ClassPlan, Condition, Counts, LocalPlan, Plan, sum_by_tuple
-from indistinct.engine.rows import Encoded, Rows
+from indistinct.engine.rows import Rows
 from indistinct.engine.sql import recoding
-from indistinct.engine.sql.cells import Cell
-from indistinct.engine.sql.conditions import eligible
-from indistinct.engine.sql.rows import SqlRows, SqlSource
+from indistinct.engine.sql.dialect import Cell, eligible
+from indistinct.engine.sql.rows import ColumnValues, SqlEncoded, SqlRows, SqlSource
 
 FEW_TUPLES = 200_000
 """The most tuples that come to the driver as texts, which saves several queries; more of them come as codes."""
-Values = Mapping[str, tuple[str | None, ...]]
-"""The distinct values of some columns."""
 
 
 class KeyedSource(SqlSource):
@@ -36,18 +34,6 @@ class KeyedSource(SqlSource):
     @abstractmethod
     def store(self, query: str) -> str:
         """Return a relation with the rows of a query, which are computed once."""
-
-    @abstractmethod
-    def forget(self, *relations: str) -> None:
-        """Let go of stored relations, and of tables of the driver."""
-
-    @abstractmethod
-    def number_rows(self) -> str:
-        """Return the SQL of all rows with an id that rises in the order in which the engine holds them."""
-
-    def row_numbers(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the row numbers, from 1, of such ids."""
-        return ids
 
     def total(self, query: str) -> int:
         """Return the sum of the column n of a query."""
@@ -58,6 +44,10 @@ class KeyedRows(SqlRows):
     """A table whose rows are recoded by the keys of their cells."""
 
     source: KeyedSource
+
+    def encode(self, columns: Sequence[str], where: Sequence[Condition] = ()) -> KeyedEncoded:
+        self.encodings.free_forgotten()
+        return KeyedEncoded(self, columns, where)
 
     @abstractmethod
     def release(self, query: str, columns: Sequence[str], rows: int) -> Self:
@@ -87,7 +77,7 @@ class KeyedTuples:
         """Return where an encoded column stands."""
         return self.columns.index(column)
 
-    def key_columns(self, codes: Sequence[NDArray[Any]]) -> dict[str, pa.Array]:
+    def key_columns(self, codes: Sequence[Array]) -> dict[str, pa.Array]:
         """Return codes of all columns as the columns k0, k1, … of a table of keys."""
         return {
             name: keys.take(integers(np.asarray(own, np.int64)))
@@ -95,7 +85,9 @@ class KeyedTuples:
         }
 
 
-def make_tuples(source: KeyedSource, columns: Sequence[str], where: Sequence[Condition]) -> tuple[KeyedTuples, Values]:
+def make_tuples(
+    source: KeyedSource, columns: Sequence[str], where: Sequence[Condition]
+) -> tuple[KeyedTuples, ColumnValues]:
     """Count the tuples of keys of the eligible rows; return them, and the distinct values of each column."""
     columns, cells = tuple(columns), [source.cell(column) for column in columns]
     condition = eligible(where, source.cell)
@@ -145,14 +137,17 @@ def _codes_of(found: pa.ChunkedArray, keys: Sequence[str]) -> NDArray[np.uint32]
     return codes
 
 
-class KeyedEncoded(Encoded):
+class KeyedEncoded(SqlEncoded):
     """The distinct tuples of keys of a table: on the driver if they are few, else stored where the rows are."""
+
+    _source: KeyedSource
 
     def __init__(self, table: KeyedRows, columns: Sequence[str], where: Sequence[Condition]) -> None:
         self._table = table
         self._source = table.source
         self._made, values = make_tuples(self._source, columns, where)
         is_stored = self._made.counted is None
+        self._where = self._made.where
         super().__init__(table, values, partial(self._source.forget, *([self._made.relation] if is_stored else [])))
 
     @property
@@ -166,7 +161,7 @@ class KeyedEncoded(Encoded):
     def count_by(self, columns: Sequence[str]) -> Counts:
         return self.count_merged(columns, {})
 
-    def count_merged(self, columns: Sequence[str], merged: Mapping[str, NDArray[np.int64]]) -> Counts:
+    def count_merged(self, columns: Sequence[str], merged: Mapping[str, IntArray]) -> Counts:
         self.refuse_closed()
         counted = self._made.counted
         if counted is None:
@@ -179,16 +174,18 @@ class KeyedEncoded(Encoded):
         is_all = not merged and sorted(positions) == list(range(len(self.columns)))
         return Counts(tuple(codes), counted.counts) if is_all else sum_by_tuple(codes, counted.counts)
 
-    def _count_stored(self, columns: Sequence[str], merged: Mapping[str, NDArray[np.int64]]) -> Counts:
+    def _count_stored(self, columns: Sequence[str], merged: Mapping[str, IntArray]) -> Counts:
         joined, (cells,), sent = self._merged_cells(columns, [merged])
         listed = ", ".join(f"{cell} AS c{place}" for place, cell in enumerate(cells))
         grouping = f"GROUP BY {', '.join(cells)}" if cells else "HAVING count(*) > 0"
-        table = self._source.arrow(f"SELECT {listed}{', ' if cells else ''}sum(n) AS n FROM {joined} {grouping}")
+        table = self._source.arrow(
+            f"SELECT {listed}{', ' if cells else ''}CAST(sum(n) AS BIGINT) AS n FROM {joined} {grouping}"
+        )
         self._source.forget(*sent)
         arrays = [numbers(column) for column in table.columns]
         return Counts(tuple(array.astype(np.uint32) for array in arrays[:-1]), arrays[-1].astype(np.int64))
 
-    def tuples_at(self, columns: Sequence[str], ways: Sequence[Mapping[str, NDArray[np.int64]]]) -> list[int]:
+    def tuples_at(self, columns: Sequence[str], ways: Sequence[Mapping[str, IntArray]]) -> list[int]:
         """Return the numbers from one pass over stored tuples, where the dialect can, as estimates."""
         self.refuse_closed()
         if self._made.counted is not None:
@@ -200,7 +197,7 @@ class KeyedEncoded(Encoded):
         return [int(column[0].as_py()) for column in table.columns]
 
     def _merged_cells(
-        self, columns: Sequence[str], ways: Sequence[Mapping[str, NDArray[np.int64]]]
+        self, columns: Sequence[str], ways: Sequence[Mapping[str, IntArray]]
     ) -> tuple[str, list[list[str]], list[str]]:
         """Return stored tuples joined with codes, the SQL of the codes for each way of merging them, and the tables."""
         joined, sent = f"{self._made.relation} AS tuples", []
@@ -246,41 +243,5 @@ class KeyedEncoded(Encoded):
         self._source.forget(rows, given, *placed.sent)
         return divided
 
-    def rows_with(self, column: str, codes: Sequence[int], limit: int = 5) -> list[int]:
-        """Return row numbers in the order in which the engine holds the rows just now; they are a hint in a message."""
-        self.refuse_closed()
-        keys = self._made.keys[self.position(column)].take(integers(np.asarray(codes, np.int64)))
-        wanted = self._source.relation_of(pa.table({"wanted": keys}))
-        cells = f"SELECT id, {self._source.text(column)} AS k FROM ({self._source.number_rows()}) AS numbered"
-        found = self._source.arrow(
-            f"SELECT id FROM ({cells} WHERE {self._made.where}) AS keyed "
-            f"WHERE k IN (SELECT wanted FROM {wanted} AS w) ORDER BY id LIMIT {int(limit)}"
-        )
-        self._source.forget(wanted)
-        return list(map(int, self._source.row_numbers(numbers(found["id"]))))
-
-    def rows_like(self, tuples: Mapping[str, Sequence[int]], show: Sequence[str], limit: int = 5) -> pa.Table:
-        """Return rows as DuckDB does, in the order in which the engine holds them just now."""
-        self.refuse_closed()
-        source, names = self._source, [f"k{position}" for position in range(len(tuples))]
-        wanted = {
-            name: self._made.keys[self.position(column)].take(integers(np.asarray(codes, np.int64)))
-            for name, (column, codes) in zip(names, tuples.items(), strict=True)
-        }
-        number = max((len(codes) for codes in tuples.values()), default=0)
-        given = source.relation_of(pa.table({"tuple": integers(np.arange(number))} | wanted))
-        shown = [f"s{position}" for position in range(len(show))]
-        cells = ", ".join(["id", *source.texts(list(tuples), "k"), *source.texts(show, "s")])
-        keyed = recoding.join(f"SELECT {cells} FROM ({source.number_rows()}) AS numbered", given, names)
-        listed = ", ".join(["tuple", "id", *shown])
-        place = "row_number() OVER (PARTITION BY tuple ORDER BY id) AS place"
-        found = source.arrow(
-            f"SELECT {listed} FROM (SELECT {listed}, {place} FROM {keyed}) AS ranked "
-            f"WHERE place <= {int(limit)} ORDER BY tuple, id"
-        )
-        source.forget(given)
-        texts = {
-            name: text_column([source.cell(column).text(key) for key in found[name].to_pylist()]).cast(pa.string())
-            for name, column in zip(shown, show, strict=True)
-        }
-        return pa.table({"tuple": found["tuple"], "number": source.row_numbers(numbers(found["id"]))} | texts)
+    def keys_of(self, column: str, codes: Sequence[int]) -> pa.Array:
+        return self._made.keys[self.position(column)].take(integers(np.asarray(codes, np.int64)))

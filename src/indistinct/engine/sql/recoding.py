@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from indistinct.array_types import BoolArray, IntArray
 from indistinct.engine.arrays import NOWHERE, integers, numbers, pieces, text_column
 from indistinct.engine.plans import ClassPlan, Counts, LocalPlan, Plan
 from indistinct.engine.sql.dialect import Dialect
+from indistinct.engine.sql.rows import join
 
 if TYPE_CHECKING:
     from indistinct.engine.sql.keyed import KeyedSource, KeyedTuples
@@ -116,13 +117,6 @@ def keyed_rows(source: KeyedSource, tuples: KeyedTuples, own: Sequence[str]) -> 
     return f"SELECT {listed} FROM {source.relation} WHERE {tuples.where}"
 
 
-def join(rows: str, other: str, names: Sequence[str]) -> str:
-    """Return the SQL after FROM of a query joined with a relation by these columns; without columns each with each."""
-    return f"({rows}) AS r " + (
-        f"JOIN {other} AS o USING ({', '.join(names)})" if names else f"CROSS JOIN {other} AS o"
-    )
-
-
 def row_digest(dialect: Dialect, cells: Sequence[str]) -> str:
     """Return the SQL of a digest of some cells under a secret that is drawn now."""
     texts = [f"coalesce(CAST({cell} AS {dialect.text_type}), '')" for cell in cells]
@@ -176,9 +170,7 @@ def _labelled_by_column(source: KeyedSource, rows: str, plan: Plan, tuples: Keye
     return Recoded(f"({rows}) AS r{joins} WHERE is_suppressed IS NULL", expected - left_out, sent)
 
 
-def _are_among(
-    tuples: Sequence[NDArray[np.int64]], wanted: Sequence[NDArray[np.int64]], length: int
-) -> NDArray[np.bool_]:
+def _are_among(tuples: Sequence[IntArray], wanted: Sequence[IntArray], length: int) -> BoolArray:
     """Return which tuples of codes, one array per column, are among the wanted ones; without columns none is."""
     if not tuples or not len(wanted[0]):
         return np.zeros(length, np.bool_)

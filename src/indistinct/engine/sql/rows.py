@@ -8,16 +8,17 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from indistinct.array_types import IntArray
 from indistinct.engine.arrays import integers, numbers, text_column
 from indistinct.engine.plans import Condition, ValueCounts
-from indistinct.engine.rows import Rows
+from indistinct.engine.rows import Encoded, Rows
 from indistinct.engine.sql import digests
-from indistinct.engine.sql.cells import Cell
-from indistinct.engine.sql.conditions import eligible, has_text
-from indistinct.engine.sql.dialect import Dialect
+from indistinct.engine.sql.dialect import Cell, Dialect, eligible, has_text
 from indistinct.errors import TableError
+
+ColumnValues = Mapping[str, tuple[str | None, ...]]
+"""The distinct values of some columns."""
 
 
 class SqlSource(ABC):
@@ -43,6 +44,14 @@ class SqlSource(ABC):
     @abstractmethod
     def relation_of(self, table: pa.Table) -> str:
         """Return what stands after FROM for a table of the driver."""
+
+    @abstractmethod
+    def forget(self, *relations: str) -> None:
+        """Let go of stored relations, and of tables of the driver."""
+
+    def row_numbers(self, ids: IntArray) -> IntArray:
+        """Return the row numbers, from 1, of ids as the dialect gives them."""
+        return ids
 
     def text(self, column: str) -> str:
         """Return the SQL of a column's cells as the text by which they are compared, where missing is empty."""
@@ -92,7 +101,15 @@ class SqlRows(Rows):
 
     _count: int | None = None
 
-    def sizes_by(self, columns: Sequence[str], person: Sequence[str] = ()) -> NDArray[np.int64]:
+    def with_names(self, names: Mapping[str, str]) -> Self:
+        cells = {names.get(column, column): self.source.identifier(column) for column in self.columns()}
+        return self.select(cells, self.source.relation, frozenset())
+
+    def head(self, rows: int) -> pa.Table:
+        found = self.source.arrow(f"SELECT * FROM {self.source.relation} LIMIT {int(rows)}")
+        return found.rename_columns(list(self.columns()))
+
+    def sizes_by(self, columns: Sequence[str], person: Sequence[str] = ()) -> IntArray:
         if not columns:
             rows = f"({self._people((), person)}) AS people" if person else self.source.relation
             query = f"SELECT count(*) AS size FROM {rows} HAVING count(*) > 0"
@@ -214,6 +231,61 @@ class SqlRows(Rows):
         """Return the SQL of all rows as y0, y1, …, with the keys t0, t1, … of some columns."""
         cells = [f"{self.source.identifier(column)} AS y{number}" for number, column in enumerate(self.columns())]
         return f"SELECT {', '.join([*cells, *self.source.texts(keys, 't')])} FROM {self.source.relation}"
+
+
+class SqlEncoded(Encoded):
+    """Encoded columns of a table of an SQL engine: rows are found again by the keys of their cells."""
+
+    _source: SqlSource
+    _where: str
+    """The SQL of what makes a row eligible."""
+
+    @abstractmethod
+    def keys_of(self, column: str, codes: Sequence[int]) -> pa.Array:
+        """Return the key of each of some codes."""
+
+    def rows_with(self, column: str, codes: Sequence[int], limit: int = 5) -> list[int]:
+        self.refuse_closed()
+        source = self._source
+        wanted = source.relation_of(pa.table({"wanted": self.keys_of(column, codes)}))
+        cells = f"{source.dialect.row_id} AS id, {source.text(column)} AS k, {self._where} AS is_eligible"
+        found = source.arrow(
+            f"SELECT id FROM (SELECT {cells} FROM {source.relation}) AS numbered WHERE is_eligible "
+            f"AND k IN (SELECT wanted FROM {wanted} AS w) ORDER BY id LIMIT {int(limit)}"
+        )
+        source.forget(wanted)
+        return list(map(int, source.row_numbers(numbers(found["id"]))))
+
+    def rows_like(self, tuples: Mapping[str, Sequence[int]], show: Sequence[str], limit: int = 5) -> pa.Table:
+        self.refuse_closed()
+        source, names = self._source, [f"k{position}" for position in range(len(tuples))]
+        number = max((len(codes) for codes in tuples.values()), default=0)
+        keys = {name: self.keys_of(column, tuples[column]) for name, column in zip(names, tuples, strict=True)}
+        wanted = source.relation_of(pa.table({"tuple": integers(np.arange(number))} | keys))
+        shown = [f"s{position}" for position in range(len(show))]
+        cells = ", ".join(
+            [f"{source.dialect.row_id} AS id", *source.texts(list(tuples), "k"), *source.texts(show, "s")]
+        )
+        joined = join(f"SELECT {cells} FROM {source.relation}", wanted, names)
+        listed = ", ".join(["tuple", "id", *shown])
+        place = "row_number() OVER (PARTITION BY tuple ORDER BY id) AS place"
+        found = source.arrow(
+            f"SELECT {listed} FROM (SELECT {listed}, {place} FROM {joined}) AS ranked "
+            f"WHERE place <= {int(limit)} ORDER BY tuple, id"
+        )
+        source.forget(wanted)
+        texts = {
+            name: text_column([source.cell(column).text(key) for key in found[name].to_pylist()]).cast(pa.string())
+            for name, column in zip(shown, show, strict=True)
+        }
+        return pa.table({"tuple": found["tuple"], "number": source.row_numbers(numbers(found["id"]))} | texts)
+
+
+def join(rows: str, other: str, names: Sequence[str]) -> str:
+    """Return the SQL after FROM of a query joined with a relation by these columns; without columns each with each."""
+    return f"({rows}) AS r " + (
+        f"JOIN {other} AS o USING ({', '.join(names)})" if names else f"CROSS JOIN {other} AS o"
+    )
 
 
 def surplus(mine: str, theirs: str, columns: int) -> str:

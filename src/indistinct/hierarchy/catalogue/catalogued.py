@@ -12,8 +12,7 @@ from importlib.resources import files
 from typing import Any, ClassVar
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.compiled import Labels, UnknownValues
-from indistinct.hierarchy.hierarchy import Computed, checked_top, top_name, top_option
+from indistinct.hierarchy.hierarchy import Computed, Texts, UnknownValues, checked_top, top_name, top_option
 from indistinct.showing.words import counted
 
 
@@ -89,7 +88,7 @@ class Catalogued(Computed):
         given: dict[str, Any] = {} if self.levels == self.usual_levels else {"levels": list(self.levels)}
         return given | top_option(self.top)
 
-    def climb(self, values: Labels) -> list[Labels]:
+    def climb(self, values: Texts) -> list[Texts]:
         """Return the labels that the classification gives; a value that it does not know is refused."""
         paths = [None if value is None else self.path(value) for value in values]
         unknown = [code for code, path in enumerate(paths) if path is None and values[code] is not None]
@@ -104,11 +103,11 @@ class Catalogued(Computed):
         places = [self.all_levels.index(level) for level in self.levels]
         return [[None if path is None else path[place] for path in paths] for place in places]
 
-    def sort_keys(self, values: Labels) -> list[Any] | None:
+    def sort_keys(self, values: Texts) -> list[Any] | None:
         """Return nothing: codes are names, also those that are written in digits."""
         return None
 
-    def _codes_of_all_sizes(self) -> Labels:
+    def _codes_of_all_sizes(self) -> Texts:
         """Return the codes that are listed, and coarser ones that stand for themselves below their level."""
         return self._listed_values()
 

@@ -8,9 +8,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from indistinct.hierarchy.catalogue.catalogued import Catalogued, fold, table_rows
-from indistinct.hierarchy.compiled import Labels
-from indistinct.hierarchy.hierarchy import Hierarchy
-from indistinct.hierarchy.kinds.exact_numbers import read_number
+from indistinct.hierarchy.hierarchy import Hierarchy, Texts, read_number
 
 OLDEST = 90
 """HIPAA Safe Harbor lets no single age of 90 or more be released, 45 CFR 164.514(b)(2)(i)(C)."""
@@ -51,7 +49,7 @@ class Isco(Catalogued):
         """Return how likely a text is a code by coincidence; fewer than four digits may be any number."""
         return 0.7 if len(value.strip()) == 4 else 1.0
 
-    def _listed_values(self) -> Labels:
+    def _listed_values(self) -> Texts:
         return [code for code in isco_groups() if len(code) == 3]
 
 
@@ -106,10 +104,10 @@ class Nace(Catalogued):
         division, *further = map(str, re.findall(r"[0-9]+", code))
         return division.zfill(2) + "".join(further)
 
-    def _listed_values(self) -> Labels:
+    def _listed_values(self) -> Texts:
         return [code for code in nace_sections() if code.isdecimal()]
 
-    def _codes_of_all_sizes(self) -> Labels:
+    def _codes_of_all_sizes(self) -> Texts:
         return list(nace_sections())
 
 
@@ -147,10 +145,10 @@ class Naics(Catalogued):
         """Return how likely a text is a code by coincidence; short ones may be any number."""
         return 0.7 if len(value.strip()) >= 5 else 1.0
 
-    def _listed_values(self) -> Labels:
+    def _listed_values(self) -> Texts:
         return [code for code in naics_sectors() if len(code) == 3]
 
-    def _codes_of_all_sizes(self) -> Labels:
+    def _codes_of_all_sizes(self) -> Texts:
         return list(naics_sectors())
 
 
@@ -192,7 +190,7 @@ class Education(Catalogued):
         """Return how likely a text means education by coincidence; a digit or two letters may mean anything."""
         return 0.2 if len(fold(value)) > 3 else 1.0
 
-    def _listed_values(self) -> Labels:
+    def _listed_values(self) -> Texts:
         return [row[0] for row in table_rows(self.table_name)]
 
 
@@ -235,9 +233,9 @@ class Age(Catalogued):
         number = None if self.path(text) is None else read_number(text)
         return None if number is None else str(int(number))
 
-    def sort_keys(self, values: Labels) -> list[Any] | None:
+    def sort_keys(self, values: Texts) -> list[Any] | None:
         """Return the ages as numbers."""
         return Hierarchy.sort_keys(self, values)
 
-    def _listed_values(self) -> Labels:
+    def _listed_values(self) -> Texts:
         return [str(age) for age in range(OLDEST + 1)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from indistinct.hierarchy.catalogue.catalogued import Catalogued, table_rows
-from indistinct.hierarchy.compiled import Labels
+from indistinct.hierarchy.hierarchy import Texts
 
 ICD10 = re.compile(r"([A-Z]\d\d)(\.?[\dX-]{1,2})?[+*!†]?")
 ICD10_CM = re.compile(r"([A-Z][\dA][\dAB])(\.?[\dA-Z]{1,4})?")
@@ -46,7 +46,7 @@ class Diagnoses(Catalogued):
         found = self.path(value)
         return found is not None and chapters_of(self.table_name).block(found[0]) is not None
 
-    def _listed_values(self) -> Labels:
+    def _listed_values(self) -> Texts:
         return chapters_of(self.table_name).categories()
 
 

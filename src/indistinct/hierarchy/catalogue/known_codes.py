@@ -24,7 +24,7 @@ SIGNS_OF_UNKNOWN = "? - -- . n/a n.a. unknown missing not-available not-reported
 SAMPLE, CLEARLY = 500, 0.15
 """Values that are looked at first; a kind whose share of them lies that far below the threshold is left out."""
 NEED_SPREAD = {"icd10": 3, "icd10_cm": 3, "isco": 4, "naics": 4}
-"""Labels of the last level that codes in digits must reach: those of one range may be any numbers of it."""
+"""Texts of the last level that codes in digits must reach: those of one range may be any numbers of it."""
 
 
 @dataclass(frozen=True, slots=True)

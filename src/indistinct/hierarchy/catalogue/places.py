@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.catalogue.catalogued import Catalogued, fold, table_rows
-from indistinct.hierarchy.compiled import Labels
+from indistinct.hierarchy.hierarchy import Texts
 
 BY_NAME = 0.01
 """How likely a text is the name of a place by coincidence."""
@@ -52,10 +52,10 @@ class NamedPlaces(Catalogued):
             return BY_NAME
         return self.chance_of_codes.get(len(text), 1.0) if text.isupper() else 1.0
 
-    def _listed_values(self) -> Labels:
+    def _listed_values(self) -> Texts:
         return [row[0] or row[1] for row in table_rows(self.table_name)]
 
-    def _domain(self, values: Labels) -> Labels:
+    def _domain(self, values: Texts) -> Texts:
         """Return the values at hand, and the places that none of them means."""
         met = {self.path(value) for value in values if value is not None}
         # two places may have the same labels only if their names are equal, so labels tell places apart
@@ -157,7 +157,7 @@ class UsZip(Catalogued):
         given = Catalogued.options(self)
         return given if self.small == SMALL_ZIP_AREAS else given | {"small": list(self.small)}
 
-    def _listed_values(self) -> Labels:
+    def _listed_values(self) -> Texts:
         return [f"{number:03}" for number in range(1, 1000)]
 
     def _content(self) -> Any:
@@ -187,7 +187,7 @@ class Nuts(Catalogued):
         """Return how likely a text is a code by coincidence; a country alone tells nothing of NUTS."""
         return 0.15 if len(value.strip()) > 2 and value.strip().isupper() else 1.0
 
-    def _listed_values(self) -> Labels:
+    def _listed_values(self) -> Texts:
         return list(NUTS_COUNTRIES)
 
 

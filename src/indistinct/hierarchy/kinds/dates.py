@@ -11,8 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.compiled import Labels, UnknownValues
-from indistinct.hierarchy.hierarchy import Computed, checked_top, each_once, top_name, top_option
+from indistinct.hierarchy.hierarchy import Computed, Texts, UnknownValues, checked_top, each_once, top_name, top_option
 from indistinct.showing.words import counted
 
 RANGE = re.compile(r"([1-9]\d*) years?", re.ASCII)
@@ -97,16 +96,16 @@ class Dates(Computed):
             given["latest"] = self.latest
         return given | top_option(self.top)
 
-    def climb(self, values: Labels) -> list[Labels]:
+    def climb(self, values: Texts) -> list[Texts]:
         """Return the part of its date that each value keeps at each level."""
         days = self._days(values)
         return [each_once(_labeller(level), days) for level in self.levels]
 
-    def sort_keys(self, values: Labels) -> list[Any] | None:
+    def sort_keys(self, values: Texts) -> list[Any] | None:
         """Return the days of the values."""
         return self._days(values)
 
-    def _days(self, values: Labels) -> list[date | None]:
+    def _days(self, values: Texts) -> list[date | None]:
         days: list[date | None] = []
         unreadable = []
         for code, value in enumerate(values):

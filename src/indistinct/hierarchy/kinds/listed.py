@@ -12,14 +12,13 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.compiled import Labels, UnknownValues
-from indistinct.hierarchy.hierarchy import Hierarchy, checked_top, is_suppression, nest, top_name
+from indistinct.hierarchy.hierarchy import Hierarchy, Texts, UnknownValues, checked_top, is_suppression, nest, top_name
 from indistinct.showing.words import counted
 
 MOST_MISTAKES = 20
 """Of more mistakes in a list of labels the others are counted."""
 
-Row = tuple[str | None, ...]
+ListedRow = tuple[str | None, ...]
 
 
 def levels(
@@ -101,10 +100,10 @@ def tree(nodes: Mapping[str, Any], *, top: str | None = None, names: Sequence[st
 class Listed(Hierarchy):
     """A checked list of values with their labels: what ``levels`` and ``tree`` have in common."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ListedRow, ...]
     top: str | None
     names: tuple[str, ...] | None
-    _row_of: dict[str | None, Row] = field(init=False, compare=False)
+    _row_of: dict[str | None, ListedRow] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         width = len(self.rows[0])
@@ -127,7 +126,7 @@ class Listed(Hierarchy):
             plain[-1] = "suppressed"
         return (*plain, *top_name(self.top))
 
-    def climb(self, values: Labels) -> list[Labels]:
+    def climb(self, values: Texts) -> list[Texts]:
         """Return the listed labels of the values; a missing value that is not listed goes straight to the top."""
         unknown = [code for code, value in enumerate(values) if value not in self._row_of]
         if unknown:
@@ -143,7 +142,7 @@ class Listed(Hierarchy):
         """Return the labels from a level on."""
         return frozenset(label for row in self.rows for label in row[level:])
 
-    def lists_just(self, values: Labels) -> bool:
+    def lists_just(self, values: Texts) -> bool:
         """Return whether these values are listed and no others; missing ones do not matter."""
         return set(self._listed_values()) - {None} == set(values) - {None}
 
@@ -167,13 +166,13 @@ class Listed(Hierarchy):
     def _place_to_list(self) -> str:
         """Say where a value is added."""
 
-    def _listed_values(self) -> Labels:
+    def _listed_values(self) -> Texts:
         return [row[0] for row in self.rows]
 
     def _content(self) -> Any:
         return [self.rows, self.top, self.names]
 
-    def _domain(self, values: Labels) -> Labels:
+    def _domain(self, values: Texts) -> Texts:
         """Return the listed values, and a missing one that is at hand but not listed."""
         return list(dict.fromkeys([*self._listed_values(), *values]))
 
@@ -217,7 +216,7 @@ class Tree(Listed):
         return "the tree"
 
 
-def _texts(rows: Iterable[Row]) -> list[list[str]]:
+def _texts(rows: Iterable[ListedRow]) -> list[list[str]]:
     return [[cell or "" for cell in row] for row in rows]
 
 
@@ -296,7 +295,7 @@ def _readings(lines: Sequence[str], delimiters: Sequence[str]) -> list[list[tupl
 
 def checked_rows(
     origin: str, rows: Sequence[Sequence[Any]], where: Sequence[str], top: str | None, *, is_file: bool = False
-) -> tuple[Row, ...]:
+) -> tuple[ListedRow, ...]:
     """Return the rows with missing values as None, or refuse them with every mistake that they hold.
 
     Of a file no cell is quoted: it may be a table of people that was taken for a hierarchy.
@@ -315,9 +314,9 @@ def checked_rows(
 
 def _complete_rows(
     rows: Sequence[Sequence[Any]], where: Sequence[str], top: str | None
-) -> tuple[list[Row], list[str], list[str]]:
+) -> tuple[list[ListedRow], list[str], list[str]]:
     """Return the rows without gaps, their places, and what is wrong with the others."""
-    whole: list[Row] = []
+    whole: list[ListedRow] = []
     places: list[str] = []
     mistakes: list[str] = []
     widths = Counter(map(len, filter(_is_row, rows)))
@@ -353,7 +352,7 @@ def _gap(row: Sequence[Any], width: int, top: str | None) -> str:
     return f"the cell at level {gaps[0]} is empty; fill it, if need be by repeating a label" if gaps else ""
 
 
-def _repeated_values(rows: Sequence[Row], places: Sequence[str], is_file: bool) -> list[str]:
+def _repeated_values(rows: Sequence[ListedRow], places: Sequence[str], is_file: bool) -> list[str]:
     first: dict[str | None, str] = {}
     mistakes = []
     for row, place in zip(rows, places, strict=True):
@@ -364,7 +363,7 @@ def _repeated_values(rows: Sequence[Row], places: Sequence[str], is_file: bool) 
     return mistakes
 
 
-def _torn_labels(rows: Sequence[Row], places: Sequence[str], is_file: bool) -> list[str]:
+def _torn_labels(rows: Sequence[ListedRow], places: Sequence[str], is_file: bool) -> list[str]:
     mistakes = []
     for level in range(1, len(rows[0]) - 1 if rows else 0):
         first: dict[str | None, tuple[str | None, str]] = {}
@@ -381,7 +380,7 @@ def _torn_labels(rows: Sequence[Row], places: Sequence[str], is_file: bool) -> l
     return mistakes
 
 
-def _several_tops(rows: Sequence[Row], top: str | None, is_file: bool) -> list[str]:
+def _several_tops(rows: Sequence[ListedRow], top: str | None, is_file: bool) -> list[str]:
     tops = list(dict.fromkeys(row[-1] for row in rows))
     if top is None and len(tops) > 1:
         examples = "" if is_file else f", {' and '.join(repr(label) for label in tops[:2])} among them"

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from functools import partial
 from itertools import pairwise
+from numbers import Integral, Real
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.compiled import Labels
-from indistinct.hierarchy.hierarchy import Computed, checked_top, each_once, top_name, top_option
-from indistinct.hierarchy.kinds.exact_numbers import (
-    decimal_places,
-    exact,
-    floor_scaled,
-    is_written_whole,
-    plain,
-    read_numbers,
-    writable,
+from indistinct.hierarchy.hierarchy import (
+    MOST_DIGITS,
+    Computed,
+    Texts,
+    UnknownValues,
+    checked_top,
+    each_once,
+    read_number,
+    top_name,
+    top_option,
 )
+from indistinct.showing.words import counted
 
+# Wide enough for every product of an accepted value and an accepted scale: nothing is ever rounded.
+EXACT = Context(prec=4 * MOST_DIGITS)
 Number = int | float | Decimal
 Edges = tuple[int | None, int | None]
 
@@ -172,13 +176,13 @@ class Intervals(Computed):
         given |= {name: write(bound) for name, bound in bounds.items() if bound is not None}
         return given | top_option(self.top)
 
-    def climb(self, values: Labels) -> list[Labels]:
+    def climb(self, values: Texts) -> list[Texts]:
         """Return the interval of each value at each level."""
         places = self._places()
         numbers = read_numbers(values, whole=self.is_whole)
         # An interval is known by a number inside it, so that each level is found from the level below.
         inside = [None if number is None else floor_scaled(number, 10**places) for number in numbers]
-        columns: list[Labels] = []
+        columns: list[Texts] = []
         for level in self.widths:
             find = self._finder(level, places)
             inside = each_once(partial(_representative, find), inside)
@@ -250,12 +254,12 @@ class Rounding(Computed):
         """Return the units and every option that differs from its default."""
         return {"units": [_shortest(unit) for unit in self.units]} | top_option(self.top)
 
-    def climb(self, values: Labels) -> list[Labels]:
+    def climb(self, values: Texts) -> list[Texts]:
         """Return each value rounded at each level, from the label of the level below."""
         places = decimal_places(self.units)
         # In halves of the last decimal place, the middle between two multiples is a whole number.
         rounded = each_once(partial(floor_scaled, scale=2 * 10**places), read_numbers(values))
-        columns: list[Labels] = []
+        columns: list[Texts] = []
         for unit in self.units:
             rounded = each_once(partial(_nearest, 2 * floor_scaled(unit, 10**places)), rounded)
             columns.append(each_once(lambda number: plain(number // 2, places), rounded))
@@ -291,10 +295,10 @@ class TopBottom(Computed):
         bounds = [[False if bound is None else _shortest(bound) for bound in pair] for pair in self.bounds]
         return {"bounds": bounds} | top_option(self.top)
 
-    def climb(self, values: Labels) -> list[Labels]:
+    def climb(self, values: Texts) -> list[Texts]:
         """Return each value, or the bound that it lies beyond, at each level."""
         numbers = read_numbers(values)
-        columns: list[Labels] = []
+        columns: list[Texts] = []
         for bottom, above in self.bounds:
             column = list(values)
             for code, number in enumerate(numbers):
@@ -345,3 +349,99 @@ def _range_name(bottom: Decimal | None, above: Decimal | None) -> str:
 
 def _shortest(number: Decimal) -> Any:
     return writable(number, whole=number == number.to_integral_value())
+
+
+def exact(number: object, name: str) -> Decimal:
+    """Return a number that was given to a builder, as it is written, or refuse it.
+
+    >>> exact(0.1, "width"), exact(5, "width")
+    (Decimal('0.1'), Decimal('5'))
+    """
+    is_number = isinstance(number, (Real, Decimal)) and not isinstance(number, bool)
+    found = read_number(str(number)) if is_number else None
+    if found is None:
+        raise HierarchyError(f"{name} must be a number, got {number!r}")
+    return Decimal(found)
+
+
+def is_written_whole(number: object) -> bool:
+    """Return whether a number was written without a decimal point.
+
+    >>> is_written_whole(5), is_written_whole(5.0)
+    (True, False)
+    """
+    return isinstance(number, Integral)
+
+
+def read_numbers(values: Texts, *, whole: bool = False) -> list[Decimal | int | None]:
+    """Return the number of each value, None for a missing one, and refuse values that are none.
+
+    >>> read_numbers(["39", None, "40.0"], whole=True)
+    [39, None, 40]
+    """
+    numbers: list[Decimal | int | None] = []
+    unreadable, broken = [], []
+    for code, value in enumerate(values):
+        number = None if value is None else read_number(value)
+        if number is None and value is not None:
+            unreadable.append(code)
+        elif whole and isinstance(number, Decimal):
+            if number != number.to_integral_value():
+                broken.append(code)
+            number = int(number)
+        numbers.append(number)
+    if unreadable:
+        raise UnknownValues(
+            f"{counted(len(unreadable), 'value is not a number', 'values are not numbers')}; "
+            "correct the table, or list the values with levels()",
+            unreadable,
+        )
+    if broken:
+        raise UnknownValues(
+            f"{counted(len(broken), 'value is not a whole number', 'values are not whole numbers')}; "
+            "write the widths with a decimal point, such as 5.0, for intervals of any number",
+            broken,
+        )
+    return numbers
+
+
+def decimal_places(numbers: Iterable[Decimal]) -> int:
+    """Return how many decimal places write all the numbers exactly; none for whole numbers, also for tens.
+
+    >>> decimal_places([Decimal("0.25"), Decimal("10")]), decimal_places([Decimal("100")])
+    (2, 0)
+    """
+    exponents = (number.normalize(EXACT).as_tuple().exponent for number in numbers)
+    return max([0, *(-exponent for exponent in exponents if isinstance(exponent, int))])
+
+
+def floor_scaled(number: Decimal | int, scale: int) -> int:
+    """Return the largest whole number that is not above ``number * scale``.
+
+    >>> floor_scaled(Decimal("-0.25"), 10)
+    -3
+    """
+    if isinstance(number, int):
+        return number * scale
+    return int(EXACT.multiply(number, Decimal(scale)).to_integral_value(ROUND_FLOOR, EXACT))
+
+
+def plain(number: Decimal | int, places: int = 0) -> str:
+    """Return the number, divided by ten to the power of ``places``, without exponent or idle zeros.
+
+    >>> plain(250, 2), plain(Decimal("1E+3"))
+    ('2.5', '1000')
+    """
+    text = format(EXACT.scaleb(Decimal(number), -places), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def writable(number: Decimal, *, whole: bool) -> Any:
+    """Return the number as TOML writes it: an int, a float that says the same, or else a text.
+
+    >>> writable(Decimal(5), whole=True), writable(Decimal("0.1"), whole=False)
+    (5, 0.1)
+    """
+    if whole:
+        return int(number)
+    return float(number) if Decimal(repr(float(number))) == number else plain(number)

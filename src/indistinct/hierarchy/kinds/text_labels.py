@@ -8,8 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.compiled import Labels, UnknownValues
-from indistinct.hierarchy.hierarchy import Computed, checked_top, top_name, top_option
+from indistinct.hierarchy.hierarchy import Computed, Texts, UnknownValues, checked_top, top_name, top_option
 from indistinct.showing.words import counted
 
 MOST_LEVELS = 256
@@ -108,7 +107,7 @@ class Prefix(Computed):
             given["mask"] = self.mask
         return given | top_option(self.top)
 
-    def climb(self, values: Labels) -> list[Labels]:
+    def climb(self, values: Texts) -> list[Texts]:
         """Return the masked values at each level; a value longer than ``length`` has none."""
         length = min(self._length_for(values), MOST_LEVELS if self.keep is None else MOST_CHARACTERS)
         too_long = [code for code, value in enumerate(values) if value is not None and len(value) > length]
@@ -118,13 +117,13 @@ class Prefix(Computed):
                 "give prefix() a larger length, list the levels with keep, or correct them in the table",
                 too_long,
             )
-        columns: list[Labels] = []
+        columns: list[Texts] = []
         for kept in self._kept_lengths(length):
             masked = self.mask * (length - kept)
             columns.append([None if value is None else value[:kept] + masked for value in values])
         return columns
 
-    def _length_for(self, values: Labels) -> int:
+    def _length_for(self, values: Texts) -> int:
         if self.length is not None:
             return self.length
         return max((len(value) for value in values if value is not None), default=0)
@@ -136,7 +135,7 @@ class Prefix(Computed):
         names = (counted(number, "character", "characters") for number in kept)
         return ("value", *names, *top_name(self.top))
 
-    def _level_names_for(self, values: Labels) -> tuple[str, ...]:
+    def _level_names_for(self, values: Texts) -> tuple[str, ...]:
         return self._names(self._kept_lengths(self._length_for(values)))
 
 
@@ -162,7 +161,7 @@ class Suppress(Computed):
         """Return the label."""
         return {"label": self.top}
 
-    def climb(self, values: Labels) -> list[Labels]:
+    def climb(self, values: Texts) -> list[Texts]:
         """Return no level: there is nothing between a value and the top."""
         return []
 
@@ -186,7 +185,7 @@ class Keep(Computed):
         """Return nothing: there is nothing to choose."""
         return {}
 
-    def climb(self, values: Labels) -> list[Labels]:
+    def climb(self, values: Texts) -> list[Texts]:
         """Return no level."""
         return []
 

@@ -110,6 +110,26 @@ def _kept_between(groups: Any, group: int, low: FloatArray, high: FloatArray, pr
     return int(left)
 
 
+@kernel
+def _most_kept(rule: Any, groups: Any, group: int, shares: Any) -> Any:
+    """Return at least the most rows of a group that keep a rule together.
+
+    IN   shares  those of the values in the table; between which the rule keeps each, and how many must be there; and
+                 the share of the rows that the released table may lack
+    """
+    rows, _, starts, _, _ = groups
+    whole, low, high, present, slack = shares
+    if rule[0] == DISTINCT:
+        return rows[group] if starts[group + 1] - starts[group] >= rule[1] else 0
+    if rule[0] in (ENTROPY, RECURSIVE):
+        return _kept_diverse(rule, groups, group)
+    if rule[0] == CLOSE:
+        return _kept_close(rule, groups, group, whole, slack)
+    if rule[0] == ORDERED:
+        return rows[group]
+    return _kept_between(groups, group, low, high, present)
+
+
 @kernel(rows="number")
 def least_lost(
     groups: Any, number: int, rules: FloatArray, limits: FloatArray, totals: IntArray, most: int, least: int
@@ -128,7 +148,7 @@ def least_lost(
     OUT  lost    (groups,) int64, and their sum with the rows of groups that are not here; once that is more than
                  ``most``, only so much
     """
-    rows, _, starts, _, _ = groups
+    rows = groups[0]
     codes = limits.shape[1]
     all_rows = totals[codes]
     left_rows = max(1, all_rows - most)
@@ -147,18 +167,8 @@ def least_lost(
     for group in range(number):
         kept = rows[group]
         for place in range(rules.shape[0]):
-            kind = rules[place, 0]
-            if kind == DISTINCT:
-                own = rows[group] if starts[group + 1] - starts[group] >= rules[place, 1] else 0
-            elif kind in (ENTROPY, RECURSIVE):
-                own = _kept_diverse(rules[place], groups, group)
-            elif kind == CLOSE:
-                own = _kept_close(rules[place], groups, group, whole, most / float(all_rows))
-            elif kind == ORDERED:
-                own = rows[group]
-            else:
-                own = _kept_between(groups, group, lows[place], highs[place], present[place])
-            kept = min(kept, own)
+            shares = whole, lows[place], highs[place], present[place], most / float(all_rows)
+            kept = min(kept, _most_kept(rules[place], groups, group, shares))
             if kept < least:
                 kept = 0
                 break

@@ -62,11 +62,21 @@ def _keeps(rule: Any, cells: Any, group: int, whole: Any, low: Any, high: Any) -
 
 
 @kernel
+def _limit_shares(rule: Any, limits: Any, whole: Any, low: Any, high: Any) -> None:
+    """Write the shares between which a rule on single values keeps those that it asks about.
+
+    IN   limits, whole  (cells,): the largest share of each, for SHARES, and its share in the table
+    OUT  low, high      (cells,)
+    """
+    begin, end = int(rule[3]), int(rule[4])
+    find_limits(rule, limits[begin:end], whole[begin:end], low[begin:end], high[begin:end])
+
+
+@kernel
 def _find_unsafe(cells: Any, number: int, least: int, most: int, judging: Any, is_gone: Any) -> int:
     """Return which groups must be suppressed, and give their rows; once these are more than ``most``, only so much.
 
-    First go those with too few rows, then those that fail by themselves. The others are compared with the table that
-    is left, all with the same one; then the failing ones are taken out, until none fails.
+    First go those with too few rows, then those that fail by themselves, then those that are too unlike the table.
     """
     rules, limits = judging
     gone, asks_table = 0, False
@@ -80,9 +90,7 @@ def _find_unsafe(cells: Any, number: int, least: int, most: int, judging: Any, i
             asks_table = True
             continue
         if rules[place, 0] == SHARES:
-            begin, end = int(rules[place, 3]), int(rules[place, 4])
-            span = limits[place, begin:end]
-            find_limits(rules[place], span, whole[begin:end], lows[place, begin:end], highs[place, begin:end])
+            _limit_shares(rules[place], limits[place], whole, lows[place], highs[place])
         for group in range(number):
             if gone > most:
                 return gone
@@ -91,11 +99,23 @@ def _find_unsafe(cells: Any, number: int, least: int, most: int, judging: Any, i
                 gone += cells[group, 0]
     if gone > most or not asks_table:
         return gone
-    totals = np.zeros(cells.shape[1], np.int64)
+    return gone + _find_unlike(cells, number, most - gone, judging, is_gone)
+
+
+@kernel
+def _find_unlike(cells: Any, number: int, most: int, judging: Any, is_gone: Any) -> int:
+    """Return which of the groups that are left are too unlike the table, and give their rows, as ``_find_unsafe`` does.
+
+    All are compared with the same table, that of the groups that are left; then the failing ones are taken out, until
+    none fails.
+    """
+    rules, limits = judging
+    gone, totals = 0, np.zeros(cells.shape[1], np.int64)
     for group in range(number):
         if not is_gone[group]:
             for cell in range(cells.shape[1]):
                 totals[cell] += cells[group, cell]
+    whole, lows, highs = np.zeros(cells.shape[1]), np.zeros(limits.shape), np.zeros(limits.shape)
     is_changed = True
     while is_changed and gone <= most:
         is_changed = False
@@ -103,9 +123,7 @@ def _find_unsafe(cells: Any, number: int, least: int, most: int, judging: Any, i
             whole[cell] = totals[cell] / max(1, totals[0])
         for place in range(rules.shape[0]):
             if rules[place, 0] == LIKE or rules[place, 0] == NEAR:
-                begin, end = int(rules[place, 3]), int(rules[place, 4])
-                span = limits[place, begin:end]
-                find_limits(rules[place], span, whole[begin:end], lows[place, begin:end], highs[place, begin:end])
+                _limit_shares(rules[place], limits[place], whole, lows[place], highs[place])
         for group in range(number):
             if is_gone[group]:
                 continue

@@ -6,15 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from indistinct.array_types import BoolArray, FloatArray, np
 from indistinct.counting import Groups
 from indistinct.errors import PolicyError
-from indistinct.hierarchy import CompiledHierarchy
-from indistinct.lazy import lazy_module
+from indistinct.hierarchy import CompiledHierarchy, Texts
 from indistinct.privacy.model import (
     TOLERANCE,
-    BoolArray,
     PrivacyModel,
     check_share,
     check_whole,
@@ -22,13 +21,7 @@ from indistinct.privacy.model import (
     shares_of_table,
 )
 from indistinct.privacy.models.k_anonymity import KAnonymity
-from indistinct.privacy.value_rules import Texts, ValueRule
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-else:
-    np = lazy_module("numpy")
+from indistinct.privacy.value_rules import ValueRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +94,7 @@ class AlphaK(PrivacyModel):
     def value_rule(self, texts: Texts, hierarchy: CompiledHierarchy | None = None) -> ValueRule:
         return ValueRule("shares", 0.0, limits=self._limits(texts))
 
-    def _limits(self, texts: Sequence[str | None]) -> NDArray[np.float64]:
+    def _limits(self, texts: Sequence[str | None]) -> FloatArray:
         """Return the largest share that each value may have."""
         if not isinstance(self.alpha, Mapping):
             return np.full(len(texts), float(self.alpha))

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from indistinct.array_types import BoolArray, np
 from indistinct.counting import Groups
-from indistinct.hierarchy import CompiledHierarchy
-from indistinct.lazy import lazy_module
-from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, check_positive, compared_shares
-from indistinct.privacy.value_rules import Texts, ValueRule
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = lazy_module("numpy")
+from indistinct.hierarchy import CompiledHierarchy, Texts
+from indistinct.privacy.model import TOLERANCE, PrivacyModel, check_positive, compared_shares
+from indistinct.privacy.value_rules import ValueRule
 
 
 @dataclass(frozen=True, slots=True)

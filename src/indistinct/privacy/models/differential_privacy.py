@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import Groups
 from indistinct.errors import PolicyError
-from indistinct.privacy.model import BoolArray, PrivacyModel, check_positive
+from indistinct.privacy.model import PrivacyModel, check_positive
 from indistinct.privacy.models.k_anonymity import KAnonymity
 from indistinct.privacy.models.sampled_groups import largest_share, least_k
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar, Literal
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import Groups
 from indistinct.errors import PolicyError
-from indistinct.privacy.model import BoolArray, PrivacyModel, check_whole
+from indistinct.privacy.model import PrivacyModel, check_whole
 
 
 @dataclass(frozen=True, slots=True)

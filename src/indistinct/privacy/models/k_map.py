@@ -9,9 +9,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import Groups
 from indistinct.errors import PolicyError
-from indistinct.privacy.model import BoolArray, PrivacyModel, check_whole
+from indistinct.privacy.model import PrivacyModel, check_whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,28 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
+from indistinct.array_types import Array, BoolArray, FloatArray, np
 from indistinct.counting import Groups, Tally
 from indistinct.errors import PolicyError
-from indistinct.hierarchy import CompiledHierarchy
-from indistinct.lazy import lazy_module
+from indistinct.hierarchy import CompiledHierarchy, Texts
 from indistinct.privacy.model import (
     TOLERANCE,
-    BoolArray,
     PrivacyModel,
     check_choice,
     check_positive,
     check_whole,
     spread_of_groups,
 )
-from indistinct.privacy.value_rules import Texts, ValueRule
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-else:
-    np = lazy_module("numpy")
+from indistinct.privacy.value_rules import ValueRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +114,7 @@ class LDiversity(PrivacyModel):
         return None
 
 
-def entropies(tally: Tally, groups: Groups) -> NDArray[np.float64]:
+def entropies(tally: Tally, groups: Groups) -> FloatArray:
     """Return the entropy of each group's values, by the natural logarithm."""
     shares = spread_of_groups(tally, groups)
     return np.bincount(tally.groups, -shares * np.log(shares), len(groups)).astype(np.float64)
@@ -139,7 +132,7 @@ def too_few_values(model: PrivacyModel, groups: Groups, name: str, least: int) -
     return None
 
 
-def _most_and_rest(tally: Tally, groups: Groups, place: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _most_and_rest(tally: Tally, groups: Groups, place: int) -> tuple[Array, Array]:
     """Return the rows of each group's most frequent value, and those of its values from this place on, most first."""
     order = np.lexsort((-tally.counts, tally.groups))
     in_group, counts = tally.groups[order], tally.counts[order]

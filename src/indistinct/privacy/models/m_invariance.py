@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from indistinct.array_types import BoolArray, np
 from indistinct.counting import Groups
-from indistinct.hierarchy import CompiledHierarchy
-from indistinct.lazy import lazy_module
-from indistinct.privacy.model import BoolArray, PrivacyModel, check_whole, shares_of_table
+from indistinct.hierarchy import CompiledHierarchy, Texts
+from indistinct.privacy.model import PrivacyModel, check_whole, shares_of_table
 from indistinct.privacy.models.p_sensitive import PSensitive
-from indistinct.privacy.value_rules import Texts, ValueRule
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = lazy_module("numpy")
+from indistinct.privacy.value_rules import ValueRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from indistinct.counting import Groups, IntArray
-from indistinct.lazy import lazy_module
-from indistinct.privacy.model import TOLERANCE, BoolArray, PrivacyModel, check_share
+from indistinct.array_types import BoolArray, IntArray, np
+from indistinct.counting import Groups
+from indistinct.privacy.model import TOLERANCE, PrivacyModel, check_share
 from indistinct.privacy.models.k_anonymity import KAnonymity
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = lazy_module("numpy")
 
 
 @dataclass(frozen=True, slots=True)

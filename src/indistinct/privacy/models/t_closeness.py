@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from indistinct.counting import Groups, IntArray, Tally
+from indistinct.array_types import Array, BoolArray, FloatArray, IntArray, np
+from indistinct.counting import Groups, Tally
 from indistinct.errors import PolicyError
-from indistinct.hierarchy import CompiledHierarchy, read_number
-from indistinct.lazy import lazy_module
+from indistinct.hierarchy import CompiledHierarchy, Texts, read_number
 from indistinct.privacy.model import (
     TOLERANCE,
-    BoolArray,
     PrivacyModel,
     check_choice,
     check_share,
@@ -21,16 +20,7 @@ from indistinct.privacy.model import (
     spread_of_groups,
     spread_of_table,
 )
-from indistinct.privacy.value_rules import Texts, ValueRule
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
-else:
-    np = lazy_module("numpy")
-    FloatArray = Any
+from indistinct.privacy.value_rules import ValueRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +140,7 @@ def _up_the_hierarchy(column: str, tally: Tally, groups: Groups) -> FloatArray:
     return work
 
 
-def _sums(codes: IntArray, numbers: NDArray[Any], length: int) -> FloatArray:
+def _sums(codes: IntArray, numbers: Array, length: int) -> FloatArray:
     return np.bincount(codes, numbers, length).astype(np.float64)
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import IntArray, encode_eligible
 from indistinct.counting.declared_cells import as_declared
 from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
 from indistinct.policy import Policy
-from indistinct.privacy.model import BoolArray
 from indistinct.proof.checks import (
     Check,
     Recount,

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import IntArray
 from indistinct.engine import Condition, Rows
 from indistinct.policy import Policy
-from indistinct.privacy.model import BoolArray
 from indistinct.recoding.classes import LINK
 
 Bag = Counter[int]

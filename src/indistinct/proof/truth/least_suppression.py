@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import FixedPopulationCounts, Groups, IntArray, Tally
 from indistinct.engine import Rows
 from indistinct.linkage import people_that_fit
 from indistinct.policy import Person, Policy, sensitive_columns
-from indistinct.privacy.model import BoolArray, PrivacyModel, least_rows
+from indistinct.privacy.model import PrivacyModel, least_rows
 from indistinct.proof.checks import Check
 from indistinct.proof.people_recount import groups_in_people, people_who_stay
 from indistinct.proof.truth.tuples import CellTuples

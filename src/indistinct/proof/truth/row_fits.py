@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import IntArray, UIntArray, encode_eligible
 from indistinct.engine import Counts, Rows
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
-from indistinct.privacy.model import BoolArray
 from indistinct.proof.truth import matching
 from indistinct.recoding.label_texts import read_label
 

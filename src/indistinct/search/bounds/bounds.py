@@ -11,10 +11,11 @@ from itertools import islice
 
 import numpy as np
 
+from indistinct.array_types import FloatArray
 from indistinct.counting import FrequencyList
 from indistinct.policy.algorithms import LabelKind
 from indistinct.progress import Watch
-from indistinct.quality.measures import CellMeasure, FloatArray, within_unit
+from indistinct.quality.measures import CellMeasure, within_unit
 from indistinct.search.bounds.cost_grids import CostGrids, ValueShares
 from indistinct.search.bounds.dual_prices import raise_prices
 from indistinct.search.bounds.kernels import dual_ascent as dual_ascent

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.array_types import FloatArray
 from indistinct.counting import IntArray
-from indistinct.quality.measures import FloatArray
 from indistinct.recoding import Pieces
 from indistinct.search.bounds.kernels.closed_groups import closed_groups
 from indistinct.search.local.groups.space import RUN, Space

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.array_types import FloatArray
 from indistinct.counting import IntArray
 from indistinct.progress import Watch
-from indistinct.quality.measures import FloatArray
 from indistinct.recoding import Pieces
 from indistinct.search.bounds.candidate_groups import LabelLevels, LabelVectors
 from indistinct.search.bounds.kernels import group_prices as group_prices

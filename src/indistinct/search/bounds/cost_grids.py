@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.array_types import FloatArray
 from indistinct.counting import IntArray, Node
-from indistinct.quality.measures import FloatArray
 from indistinct.search.bounds.candidate_groups import ColumnLabels, values_at_hand
 from indistinct.search.bounds.kernels.dual_ascent import NO_CELL, GridCells
 from indistinct.search.local.groups.space import RANGE, RUN, Space

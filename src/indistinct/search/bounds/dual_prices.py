@@ -12,9 +12,9 @@ from itertools import islice
 
 import numpy as np
 
+from indistinct.array_types import FloatArray
 from indistinct.counting import IntArray
 from indistinct.progress import Watch
-from indistinct.quality.measures import FloatArray
 from indistinct.search.bounds.cost_grids import CostGrids
 from indistinct.search.bounds.kernels import dual_feasibility as dual_feasibility
 from indistinct.search.bounds.kernels.dual_ascent import GridCells

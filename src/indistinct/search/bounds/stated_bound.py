@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from indistinct.array_types import FloatArray
 from indistinct.privacy.model import least_rows
 from indistinct.progress import Watch
-from indistinct.quality.measures import NCP, CellMeasure, FloatArray
+from indistinct.quality.measures import NCP, CellMeasure
 from indistinct.recoding import Recoding
 from indistinct.search.algorithm import Algorithm, as_algorithm
 from indistinct.search.full_domain.best_node.value_counter import rules_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import Groups
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.policy import suppression_in_rows
 from indistinct.policy.algorithms import DataflyOptions
-from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
 from indistinct.recoding import FullDomainRecoding
 from indistinct.search.algorithm import Algorithm

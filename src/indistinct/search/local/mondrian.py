@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy.algorithms import LabelKind, MondrianOptions
 from indistinct.privacy import KAnonymity
-from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.search.local.aligned_profiles import Aligning

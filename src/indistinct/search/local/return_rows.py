@@ -10,9 +10,8 @@ from typing import Self
 
 import numpy as np
 
+from indistinct.array_types import BoolArray, FloatArray
 from indistinct.counting import IntArray
-from indistinct.privacy.model import BoolArray
-from indistinct.quality.measures import FloatArray
 from indistinct.search.task import Task
 
 GROWTH = 4

@@ -7,9 +7,9 @@ from typing import Self
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.policy.algorithms import TopDownOptions
-from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.recoding import Labels

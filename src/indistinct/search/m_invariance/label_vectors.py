@@ -13,10 +13,10 @@ from itertools import product
 
 import numpy as np
 
+from indistinct.array_types import BoolArray, FloatArray
 from indistinct.counting import FrequencyList, IntArray
-from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
-from indistinct.quality.measures import CellMeasure, FloatArray
+from indistinct.quality.measures import CellMeasure
 from indistinct.search.local.groups.space import Space
 from indistinct.search.m_invariance.kernels import label_vector_filling as label_vector_filling
 from indistinct.search.m_invariance.kernels.label_vector_filling import NOBODY, Filled, LabelKeys

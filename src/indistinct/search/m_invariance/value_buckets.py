@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import IntArray
-from indistinct.privacy.model import BoolArray
 from indistinct.privacy.models.m_invariance import Signed
 from indistinct.search.local.groups.partition import apart
 from indistinct.search.local.groups.space import Space

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from indistinct.array_types import FloatArray
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.progress import Watch
-from indistinct.quality.measures import FloatArray
 from indistinct.recoding import SUPPRESSED
 from indistinct.recoding.group_labels import labels_of_all_levels
 from indistinct.recoding.recoding import distinct

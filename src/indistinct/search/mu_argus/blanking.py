@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from indistinct.privacy.model import BoolArray
+from indistinct.array_types import BoolArray
 
 Combination = tuple[int, ...]
 """The positions of the columns that are tested together, in the policy's order."""

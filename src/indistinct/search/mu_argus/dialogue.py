@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import FrequencyList, IntArray, Node
 from indistinct.errors import PolicyError
-from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
 from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.recoding.recoding import Labels

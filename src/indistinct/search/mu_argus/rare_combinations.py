@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import FrequencyList, Groups, IntArray, Node
 from indistinct.errors import InterruptedSearchError
-from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
 from indistinct.search.mu_argus.blanking import Combination
 

@@ -10,11 +10,12 @@ from itertools import count
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import IntArray, UIntArray
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.policy.algorithms import AnatomyOptions
 from indistinct.privacy import AlphaK, LDiversity, MInvariance, PSensitive
-from indistinct.privacy.model import TOLERANCE, BoolArray
+from indistinct.privacy.model import TOLERANCE
 from indistinct.progress import Watch
 from indistinct.randomness import Draws
 from indistinct.recoding import SUPPRESSED, Classes, Pieces

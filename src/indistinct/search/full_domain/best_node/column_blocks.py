@@ -15,9 +15,10 @@ from itertools import combinations
 
 import numpy as np
 
+from indistinct.array_types import FloatArray
 from indistinct.counting import FrequencyList, Node
 from indistinct.privacy import KAnonymity
-from indistinct.quality.measures import CellMeasure, FloatArray
+from indistinct.quality.measures import CellMeasure
 from indistinct.search.full_domain.best_node.counters import Source, TupleCounter
 from indistinct.search.task import Requirement, Task, with_level
 

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from indistinct.array_types import FloatArray
 from indistinct.counting import FrequencyList, IntArray, Node, Tally, UIntArray
 from indistinct.privacy import KAnonymity, PrivacyModel
 from indistinct.privacy.kernels import value_bounds, value_counts, value_tables
 from indistinct.privacy.kernels.rule_kinds import FIRST_OF_TABLE, KINDS
 from indistinct.privacy.value_rules import ValueRule
 from indistinct.quality import QualityMeasure
-from indistinct.quality.measures import FloatArray
 from indistinct.recoding import Outcome
 from indistinct.search.full_domain.best_node.counters import NodeCounts, Source, TupleCounter
 from indistinct.search.full_domain.best_node.kernels import node_counts as counting

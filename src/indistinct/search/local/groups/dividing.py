@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import IntArray
-from indistinct.privacy.model import BoolArray
 from indistinct.randomness import Draws
 from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.search.task import Task

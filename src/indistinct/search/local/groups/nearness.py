@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.array_types import FloatArray
 from indistinct.counting import IntArray, UIntArray
 from indistinct.progress import Watch
-from indistinct.quality.measures import FloatArray
 from indistinct.search.local.groups.kernels import group_costs as group_costs
 from indistinct.search.local.groups.kernels import near_tuples
 from indistinct.search.local.groups.kernels.group_costs import Prices

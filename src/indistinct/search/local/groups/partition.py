@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from indistinct.array_types import BoolArray
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import InfeasibleError
 from indistinct.policy.algorithms import LabelKind
-from indistinct.privacy.model import BoolArray
 from indistinct.progress import Watch
 from indistinct.quality.measures import NCP, CellMeasure, within_unit
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces

@@ -21,12 +21,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from indistinct.array_types import BoolArray, FloatArray
 from indistinct.counting import IntArray
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Listed
 from indistinct.policy import Column
-from indistinct.privacy.model import BoolArray
-from indistinct.quality.measures import FloatArray
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.recoding.group_labels import labels_of_all_levels, used_labels
 from indistinct.recoding.raised import RaisedRecoding

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from indistinct.array_types import BoolArray, FloatArray
 from indistinct.counting import IntArray
-from indistinct.privacy.model import BoolArray
-from indistinct.quality.measures import FloatArray
 from indistinct.recoding import Pieces
 from indistinct.search.local.groups.space import Space
 from indistinct.search.task import Task

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from indistinct.array_types import FloatArray
 from indistinct.counting import FrequencyList, IntArray
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy.algorithms import LabelKind
-from indistinct.quality.measures import NCP, CellMeasure, FloatArray, Loss
+from indistinct.quality.measures import NCP, CellMeasure, Loss
 
 RUN, RANGE, SET = 0, 1, 2
 """What decides the cost of a column's cells: the lowest label over a run of ranks, a range of ranks, or a set."""
