@@ -96,7 +96,7 @@ def test_neither_attack_sharpens_a_cell_or_leaves_a_crowd_below_k(name: str) -> 
     for random_raise, is_sharpened in ((0.0, True), (0.1, False)):
         asked = replace(asked_of(random_raise=random_raise), algorithm=name)
         with ix.anonymize(people(), asked, seed=5) as release:
-            assert release.made_with["options"].get("random_raise", 0.0) == random_raise
+            assert release.made_with.options.get("random_raise", 0.0) == random_raise
             for attack in (ix.attacks.downcoding, ix.attacks.refinement):
                 report = attack(release, asked)
                 assert report.generalized_cells >= 20

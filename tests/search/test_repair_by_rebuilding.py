@@ -158,11 +158,11 @@ for model in (MODELS[3], MODELS[5]):
     task = made_task(model, 40)
     space = Space.of(task.frequencies, ix.NCP(), "hierarchy")
     repair = repair_by_rebuilding.GroupRepair.of(task, space, np.zeros(len(space.counts), np.int64), ix.Watch())
-    tuples = len(repair.rows.near)
+    tuples = len(repair.by_kind.near)
     near = (np.arange(tuples)[:, None] + np.arange(1, 9)) % tuples
-    repair = replace(repair, rows=repair.rows._replace(near=near.astype(np.int32)))
+    repair = replace(repair, by_kind=repair.by_kind._replace(near=near.astype(np.int32)))
     pieces, _ = ix.Mondrian(strict=False).cut(task, ix.Watch())
-    found.append(repair.mix(pieces, ix.Watch(), None).groups.tolist())
+    found.append(repair.rebuild_groups(pieces, ix.Watch(), None).groups.tolist())
 """
 
 
