@@ -12,7 +12,7 @@ from indistinct.engine import PROFILE, Rows
 from indistinct.errors import PolicyError
 from indistinct.policy import PSEUDONYM
 from indistinct.profiling import DistinctRows, minimal_combinations
-from indistinct.proof.tables_verdict import profile_sizes
+from indistinct.proof.judges.several_tables import profile_sizes
 from indistinct.report.subject import Subject
 
 STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
