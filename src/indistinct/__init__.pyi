@@ -36,6 +36,7 @@ from indistinct.hierarchy import tree as tree
 from indistinct.ledger import Ledger as Ledger
 from indistinct.pipeline import anonymize as anonymize
 from indistinct.pipeline import best_tables as best_tables
+from indistinct.pipeline import datafly_steps as datafly_steps
 from indistinct.pipeline import distance_matrix as distance_matrix
 from indistinct.pipeline import frontier as frontier
 from indistinct.pipeline import solutions as solutions
@@ -62,6 +63,7 @@ from indistinct.policy.files.policy_file import parse_policy as parse_policy
 from indistinct.policy.files.policy_file import policy_toml as policy_toml
 from indistinct.policy.files.policy_file import read_policy as read_policy
 from indistinct.policy.files.policy_schema import policy_schema as policy_schema
+from indistinct.policy.files.recipient_profile import for_levels as for_levels
 from indistinct.policy.files.recipient_profile import for_recipient as for_recipient
 from indistinct.privacy import AlphaK as AlphaK
 from indistinct.privacy import AverageRisk as AverageRisk

@@ -251,6 +251,50 @@ def test_figure_9_datafly_generalizes_the_birth_date_twice_and_nothing_else():
     assert steps == [1, 2]
 
 
+FIGURE_9B = {
+    ("black", "1965", "male", "02141"): 2,
+    ("black", "1965", "female", "02138"): 2,
+    ("black", "1964", "female", "02138"): 2,
+    ("white", "1964", "male", "02138"): 1,
+    ("white", "1965", "female", "02139"): 1,
+    ("white", "1964", "male", "02139"): 2,
+    ("white", "1967", "male", "02138"): 2,
+}
+
+
+def test_figure_9_the_frequencies_at_each_step_of_datafly():
+    first, month, last = ix.datafly_steps(TABLE_7, hospital_policy(2))
+    assert dict(first.tuples) == {row[:4]: 1 for row in HOSPITAL}
+    assert first.distinct == month.distinct == {"Race": 2, "BirthDate": 12, "Gender": 2, "ZIP": 3}
+    assert (first.outliers, month.outliers, last.outliers) == (12, 12, 2)
+    assert dict(last.tuples) == FIGURE_9B
+    assert last.distinct == {"Race": 2, "BirthDate": 3, "Gender": 2, "ZIP": 3}
+    assert list(last.node.values()) == [0, 2, 0, 0]
+
+
+def test_section_4_1_a_column_may_have_an_anonymity_level_of_its_own():
+    """At 1 a column is released at its top alone, at 0 nothing is asked of it, between its labels have rows enough."""
+    policy = ix.for_levels(hospital_policy(2), {"ZIP": 0.5, "Race": 1, "Gender": 0}, 1000)
+    with ix.anonymize(TABLE_7, policy, algorithm=ix.Datafly()) as release:
+        rows = list(cells(release.table).elements())
+    assert min(Counter(row[3] for row in rows).values()) >= 4
+    assert {row[0] for row in rows} == {"******"}
+    assert min(Counter(row[:4] for row in rows).values()) >= 2
+
+
+@pytest.mark.parametrize(
+    ("levels", "population", "says"),
+    [
+        ({"Zip": 0.5}, 1000, "'Zip' is not a quasi column"),
+        ({"ZIP": 1.5}, 1000, "between 0 and 1"),
+        ({"ZIP": 0.5}, 0, "population"),
+    ],
+)
+def test_anonymity_levels_that_make_no_sense_are_refused(levels, population, says):
+    with pytest.raises(ix.PolicyError, match=says):
+        ix.for_levels(hospital_policy(2), levels, population)
+
+
 @pytest.mark.slow
 def test_section_4_1_mingen_by_attribute_can_score_below_datafly():
     """It suppresses no rows: 0.6917 against Datafly's 0.75."""

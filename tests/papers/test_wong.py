@@ -127,3 +127,17 @@ def test_the_way_to_table_3():
 
 
 # Tables 4 to 7 and Theorem 1: the lossy join.
+
+
+def test_table_7_is_the_join_of_tables_5_and_6():
+    with ix.anonymize(raw_table(), policy(), algorithm="lossy-join") as release:
+        joined = release.joined().select([*COLUMNS])
+    assert cells(joined) == Counter(
+        (*person[:3], illness[3]) for pair in ((0, 1), (2, 3), (4, 5)) for person in at(pair) for illness in at(pair)
+    )
+    with ix.anonymize(raw_table(), policy()) as release, pytest.raises(ix.TableError, match="two tables"):
+        release.joined()
+
+
+def at(places):
+    return [TABLE_1[place] for place in places]

@@ -94,6 +94,23 @@ def test_figure_13_of_birth_and_zip_one_combination_is_unsafe():
     assert (label, count) == (T8, 1)
 
 
+def test_figure_13_the_table_v_of_birth_and_zip():
+    assert {one.labels: (one.rows, one.is_unsafe) for one in session().values_of(["BirthDate", "ZIP"])} == {
+        ("1965", "02141"): (2, False),
+        ("1965", "02138"): (2, False),
+        ("1964", "02138"): (3, False),
+        ("1965", "02139"): (1, True),
+        ("1964", "02139"): (2, False),
+        ("1967", "02138"): (2, False),
+    }
+
+
+@pytest.mark.parametrize("columns", [[], ["BirthDate", "BirthDate"], ["Birth"]])
+def test_the_table_of_a_combination_names_quasi_columns_each_once(columns):
+    with pytest.raises(ix.PolicyError, match="name quasi columns, each once"):
+        session().values_of(columns)
+
+
 def test_figure_14_outliers_of_t7_and_t8():
     """All ten types of Figure 12, though it says that three need more than one identifying column."""
     found = {outlier.labels: set(outlier.combinations) for outlier in session().outliers()}

@@ -258,6 +258,22 @@ def test_the_original_answers_every_query_exactly(rows: list[Row], some: dict[st
 @pytest.mark.slow
 @given(ANY_ROWS, st.lists(st.integers(0, 5), min_size=1, max_size=24), SOME)
 @examples(5)
+def test_taken_literally_a_query_counts_cells_that_are_what_it_names_as_text(
+    rows: list[Row], groups: list[int], some: dict[str, Any]
+) -> None:
+    policy = policy_of(ix.LDiversity(1))
+    workload = queries(table_of(rows), policy, **some)
+    with ix.anonymize(table_of(rows), policy, algorithm=Drawn(groups, "hierarchy"), allow_unsafe=True) as release:
+        found, released = workload.errors(release, literal=True), release.table.to_pylist()
+    assert found.estimators == ("uniform", "overlap", "literal")
+    assert found.estimates["literal"].tolist() == [actual(released, asked(query)) for query in workload.queries]
+    assert (found.estimates["literal"] <= found.estimates["overlap"]).all()
+    assert (workload.errors(table_of(rows), literal=True).estimates["literal"] == found.actual).all()
+
+
+@pytest.mark.slow
+@given(ANY_ROWS, st.lists(st.integers(0, 5), min_size=1, max_size=24), SOME)
+@examples(5)
 def test_the_papers_estimate_and_overlap_are_never_below_the_actual_count(
     rows: list[Row], groups: list[int], some: dict[str, Any]
 ) -> None:

@@ -1,4 +1,5 @@
 from indistinct.pipeline.exploring import best_tables as best_tables
+from indistinct.pipeline.exploring import datafly_steps as datafly_steps
 from indistinct.pipeline.exploring import distance_matrix as distance_matrix
 from indistinct.pipeline.exploring import frontier as frontier
 from indistinct.pipeline.exploring import solutions as solutions

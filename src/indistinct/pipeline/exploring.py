@@ -18,7 +18,18 @@ from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure
 from indistinct.release import Release
-from indistinct.search import DistanceMatrix, Frontier, MinGenCell, Samarati, Solution, Task, minimal_solutions, sweep
+from indistinct.search import (
+    Datafly,
+    DataflyStep,
+    DistanceMatrix,
+    Frontier,
+    MinGenCell,
+    Samarati,
+    Solution,
+    Task,
+    minimal_solutions,
+    sweep,
+)
 
 
 def solutions(
@@ -96,6 +107,22 @@ def frontier(
     if task.frequencies.rows == 0:
         raise InfeasibleError("the table has no eligible rows")
     return sweep(task, watch, ks, measures)
+
+
+def datafly_steps(
+    table: Any, policy: Policy | str | os.PathLike[str], *, algorithm: Datafly | None = None, **reading: Any
+) -> list[DataflyStep]:
+    """Return Datafly's walk: the frequencies of all tuples as they are counted and after each step, for small tables.
+
+    Source: Sweeney 2002, Figure 9.
+    """
+    policy = load_policy(policy, to="explore")
+    chosen = algorithm or Datafly()
+    with (
+        open_tables(table, policy, **reading) as tables,
+        count(tables, policy, Watch(), algorithm=chosen) as counted,
+    ):
+        return chosen.steps(counted.task)
 
 
 def distance_matrix(table: Any, policy: Policy | str | os.PathLike[str], **reading: Any) -> DistanceMatrix:

@@ -36,6 +36,8 @@ from indistinct.release.released_tables import Claims, ReleasedTables
 from indistinct.release.signature import private_key, sign_manifest
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from indistinct.report import ReportOptions
 
 
@@ -168,6 +170,13 @@ class Release:
             )
             for (name, rows), held in zip(self._parts.items(), self._held, strict=True)
         }
+
+    def joined(self) -> pa.Table:
+        """Return the join of both tables, as a recipient makes it: each person beside each value of the class.
+
+        Only a release of two tables has one. Source: Wong et al. 2007, Table 7.
+        """
+        return self.released_tables().joined()
 
     def released_tables(self) -> ReleasedTables:
         """Return the released rows where they are, with what the release says of itself, to whoever judges it."""

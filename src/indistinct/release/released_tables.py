@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import pyarrow as pa
 
 from indistinct.engine import Rows, use_table
 from indistinct.engine.formats import Reading, format_of, load_format
+from indistinct.engine.plans import CLASS
 from indistinct.errors import TableError
 from indistinct.policy import Policy
 from indistinct.policy.released_names import named_as_in_policy
@@ -34,6 +35,9 @@ from indistinct.release.folder import (
 from indistinct.release.forms import Form, form_of
 from indistinct.release.manifest import Facts, Manifest, read_manifest
 from indistinct.showing.words import counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class HoldsReleasedTables(Protocol):
@@ -235,6 +239,17 @@ class ReleasedTables:
         """Return the rows with the sensitive columns of a release of one table or two, for the time of the block."""
         with self._open_one(self.form.last) as rows:
             yield rows
+
+    def joined(self) -> pa.Table:
+        """Return the join of two tables by their class, as Arrow text: each person beside each value of the class.
+
+        That is all that a recipient can make of them. Source: Wong et al. 2007, Table 7.
+        """
+        if self.form.generalizes:
+            raise TableError("only a release of two tables is joined by its classes; this one has no class_id")
+        with self.rows() as tables:
+            first, second = (rows.texts(list(rows.columns())).read_all() for rows in tables.values())
+        return first.join(second, CLASS, join_type="inner")
 
     @contextmanager
     def quasi_rows(self) -> Iterator[Rows]:

@@ -8,6 +8,7 @@ from indistinct.search.full_domain.best_node.counters import TupleCounter as Tup
 from indistinct.search.full_domain.best_node.incumbent import DIGITS as DIGITS
 from indistinct.search.full_domain.chosen import Chosen as Chosen
 from indistinct.search.full_domain.datafly import Datafly as Datafly
+from indistinct.search.full_domain.datafly import DataflyStep as DataflyStep
 from indistinct.search.full_domain.distance_matrix import DistanceMatrix as DistanceMatrix
 from indistinct.search.full_domain.frontier import DEFAULT_KS as DEFAULT_KS
 from indistinct.search.full_domain.frontier import DEFAULT_MEASURES as DEFAULT_MEASURES

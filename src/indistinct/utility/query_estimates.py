@@ -15,6 +15,7 @@ Named = Mapping[str, BoolArray]
 
 ONE_TABLE = ("uniform", "overlap")
 TWO_TABLES = ("proportional", "paper")
+LITERAL = "literal"
 """The estimators of each form of release: first the one that spreads evenly what is not known, then the one that counts
 whatever could match."""
 
@@ -70,12 +71,21 @@ class OneTableEstimates:
     """A table, generalized or not."""
 
     table: CountedTable
-    estimators = ONE_TABLE
+    as_text: CountedTable | None = None
+    """The same table with labels that cover nothing but what they are as text, if that is asked for."""
 
-    def estimates(self, query: Named) -> tuple[float, float]:
-        """Return the answers to a query: spread evenly, and whatever could match."""
+    @property
+    def estimators(self) -> tuple[str, ...]:
+        """The names of the answers."""
+        return ONE_TABLE if self.as_text is None else (*ONE_TABLE, LITERAL)
+
+    def estimates(self, query: Named) -> tuple[float, ...]:
+        """Return the answers to a query: spread evenly, whatever could match, and what matches as text."""
         shares, rows = self.table.matching(query), self.table.counts
-        return float((rows * shares).sum()), float(rows[shares > 0].sum())
+        found = float((rows * shares).sum()), float(rows[shares > 0].sum())
+        if self.as_text is None:
+            return found
+        return (*found, float(self.as_text.counts[self.as_text.matching(query) > 0].sum()))
 
 
 @dataclass(frozen=True, slots=True)

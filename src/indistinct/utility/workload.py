@@ -100,7 +100,7 @@ class Workload:
             "sensitive": self.sensitive,
         }
 
-    def errors(self, release: Any, **reading: Any) -> QueryErrors:
+    def errors(self, release: Any, *, literal: bool = False, **reading: Any) -> QueryErrors:
         """Ask the queries of a release and give the estimates beside the actual counts.
 
         ``release`` is a Release, a release folder, a table of any kind, or the two tables of a release under the names
@@ -112,6 +112,8 @@ class Workload:
         - ``uniform``: a generalized cell stands for each value below it equally often, so a row counts as the share of
           its cells' values that the query names
         - ``overlap``: a row counts if each of its cells may be one of the values that the query names
+        - ``literal``, only if it is asked for: a row counts if each of its cells is, as text, one of these values, so
+          that a generalized cell never matches: the paper's first query as it stands, asked of the generalized table
 
         and two tables these:
 
@@ -127,14 +129,17 @@ class Workload:
         """
         released = ReleasedTables.of(release, self.policy, **reading)
         with released.rows() as tables:
-            form = self._one_table(tables["table"]) if released.form.generalizes else self._two_tables(tables)
+            if released.form.generalizes:
+                form: OneTableEstimates | TwoTablesEstimates = self._one_table(tables["table"], literal)
+            else:
+                form = self._two_tables(tables)
         answers = np.array([form.estimates(query) for query in self.named], np.float64)
         return QueryErrors(self.counts, dict(zip(form.estimators, answers.T, strict=True)))
 
-    def _one_table(self, rows: Rows) -> OneTableEstimates:
-        return OneTableEstimates(
-            self._count_table(rows, (*self.policy.quasi, *([self.sensitive] if self.sensitive else [])))
-        )
+    def _one_table(self, rows: Rows, literal: bool) -> OneTableEstimates:
+        names = (*self.policy.quasi, *([self.sensitive] if self.sensitive else []))
+        as_text = self._count_table(rows, names, literal=True) if literal else None
+        return OneTableEstimates(self._count_table(rows, names), as_text)
 
     def _two_tables(self, tables: Mapping[str, Rows]) -> TwoTablesEstimates:
         if self.sensitive is None:
@@ -143,8 +148,8 @@ class Workload:
         sensitive = self._count_table(tables["sensitive"], (self.sensitive, LINK))
         return TwoTablesEstimates.of(quasi, sensitive, self.sensitive)
 
-    def _count_table(self, rows: Rows, names: Sequence[str]) -> CountedTable:
-        """Count the cells of a released table, and find out what its labels cover."""
+    def _count_table(self, rows: Rows, names: Sequence[str], *, literal: bool = False) -> CountedTable:
+        """Count the cells of a released table, and find out what its labels cover, or as text are."""
         absent = [name for name in names if name not in rows.columns()]
         if absent:
             raise PolicyError([f"columns.{name}: the release has no such column" for name in absent])
@@ -154,14 +159,14 @@ class Workload:
         is_blank = self._blank_rows(texts, codes, len(found.counts))
         labels = {}
         for name in names:
-            if name in self.policy.quasi:
+            if name in self.domains and (literal or name not in self.policy.quasi):
+                labels[name] = CoveredLabels.same(texts[name], self.domains[name].values)
+            elif name in self.policy.quasi:
                 domain = self.domains[name]
                 covers = Covers(domain)
                 covered = [_values_covered(label, domain, covers) for label in texts[name]]
                 codes[name] = np.where(is_blank, len(covered), codes[name])
                 labels[name] = CoveredLabels.of([*covered, np.arange(len(domain.values))])
-            elif name in self.domains:
-                labels[name] = CoveredLabels.same(texts[name], self.domains[name].values)
         return CountedTable(codes, np.asarray(found.counts, np.int64), labels, texts.get(LINK, ()))
 
     def _blank_rows(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 
 from indistinct.array_types import BoolArray
@@ -14,6 +18,40 @@ from indistinct.recoding import FullDomainRecoding
 from indistinct.search.algorithm import Algorithm
 from indistinct.search.task import Task, with_level
 from indistinct.showing.words import counted
+
+
+@dataclass(frozen=True, slots=True)
+class DataflyStep:
+    """The frequency list at one step of Datafly's walk, *freq* of Figure 9; it is for the holder of the table alone."""
+
+    node: Mapping[str, int]
+    """The level of each column."""
+    distinct: Mapping[str, int]
+    """The distinct labels of each column: the one with most of them is generalized next."""
+    tuples: tuple[tuple[tuple[str | None, ...], int], ...]
+    """Every tuple of labels with its rows, sorted by its labels."""
+    outliers: int
+    """The rows that stand out: those that would be suppressed here, without the complement."""
+
+    @classmethod
+    def of(cls, task: Task, groups: Groups, outliers: FullDomainRecoding) -> Self:
+        """Describe the groups at a node."""
+        frequencies = task.frequencies
+        labels = [
+            [hierarchy.labels[level][code] for code in groups.label_codes(column).tolist()]
+            for column, (hierarchy, level) in enumerate(zip(frequencies.hierarchies, groups.node, strict=True))
+        ]
+        return cls(
+            dict(zip(frequencies.columns, groups.node, strict=True)),
+            {name: len(set(own)) for name, own in zip(frequencies.columns, labels, strict=True)},
+            tuple(
+                sorted(
+                    zip(zip(*labels, strict=True), groups.sizes.tolist(), strict=True),
+                    key=lambda one: [(cell is None, cell or "") for cell in one[0]],
+                )
+            ),
+            outliers.suppressed_rows,
+        )
 
 
 class Datafly(DataflyOptions, Algorithm):
@@ -44,6 +82,15 @@ class Datafly(DataflyOptions, Algorithm):
 
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Return the recoding at which Datafly's walk up the lattice ends."""
+        *_, (_, _, recoding) = self._walk(task, watch)
+        return recoding
+
+    def steps(self, task: Task) -> list[DataflyStep]:
+        """Return the frequency list as it is counted, and after each column that was generalized (Figure 9)."""
+        return [DataflyStep.of(task, groups, outliers) for groups, outliers, _ in self._walk(task, Watch())]
+
+    def _walk(self, task: Task, watch: Watch) -> Iterator[tuple[Groups, FullDomainRecoding, FullDomainRecoding]]:
+        """Yield the groups of each step, with what is suppressed without and with the complement; the last is taken."""
         weights = self._weights(task)
         limit = task.frequencies.rows if task.policy.max_suppression is None else task.budget
         stop_at = min(limit, self._stop_at(task))
@@ -53,8 +100,9 @@ class Datafly(DataflyOptions, Algorithm):
             outliers = task.recoding(groups)
             recoding = outliers if task.policy.links_rows else self._with_complement(task, outliers)
             left, rows = outliers.suppressed_rows, recoding.suppressed_rows
+            yield groups, outliers, recoding
             if left <= stop_at and rows <= limit and rows < groups.rows:
-                return recoding
+                return
             column = self._next_column(task, groups, weights)
             if column is None:
                 raise self._infeasible(task, weights, left, rows, min(limit, stop_at))

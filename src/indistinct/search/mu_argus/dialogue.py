@@ -40,6 +40,16 @@ class UnsafeCombination:
 
 
 @dataclass(frozen=True, slots=True)
+class CombinationValue:
+    """One value of a tested combination: a line of the table V in Figure 13."""
+
+    labels: tuple[str | None, ...]
+    rows: int
+    is_unsafe: bool
+    """It has fewer than k rows, and no blank cell."""
+
+
+@dataclass(frozen=True, slots=True)
 class Category:
     """One label of a column: its rows, and the unsafe combinations with it by the number of their columns."""
 
@@ -157,6 +167,24 @@ class MuArgusDialogue:
             int(has_outliers.sum()),
             int(tested.groups.sizes[has_outliers].sum()),
         )
+
+    def values_of(self, columns: Sequence[str]) -> list[CombinationValue]:
+        """Return every value of a combination of columns with its rows, most rows first: the table V in Figure 13."""
+        unknown = [name for name in columns if name not in self._columns]
+        if unknown or not columns or len(set(columns)) < len(columns):
+            raise PolicyError(f"columns: name quasi columns, each once; there are {', '.join(self._columns)}")
+        places = [self._columns.index(name) for name in columns]
+        merged, _ = self._tested_combinations().groups.only(places)
+        node, hierarchies = self._nodes[-1], self.task.frequencies.hierarchies
+        labels = [
+            [hierarchies[place].labels[node[place]][code] for code in merged.label_codes(place).tolist()]
+            for place in places
+        ]
+        found = [
+            CombinationValue(cells, rows, rows < self.k and None not in cells)
+            for cells, rows in zip(zip(*labels, strict=True), merged.sizes.tolist(), strict=True)
+        ]
+        return sorted(found, key=lambda one: (-one.rows, [cell or "" for cell in one.labels]))
 
     def outliers(self) -> list[Outlier]:
         """Return every tuple that has unsafe combinations, with them: freq in Figure 14."""
