@@ -15,7 +15,6 @@ import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +23,7 @@ import pyarrow as pa
 import indistinct as ix
 from benchmarks import adult
 from benchmarks.setting import Figures, Setting, say
+from indistinct.papers.wong_2007 import adult_columns
 from indistinct.recoding import Classes
 from indistinct.search.algorithm import Algorithm
 from indistinct.search.local.mondrian import Mondrian
@@ -69,68 +69,14 @@ PUBLISHED = (
 )
 """The columns of the files."""
 
-TREES: dict[str, dict[tuple[str, ...], str]] = {
-    "workclass": {
-        ("Private", "Not for a government"): "Private",
-        ("Self-employed", "Not for a government"): "Self-emp-not-inc Self-emp-inc",
-        ("Federal", "For a government"): "Federal-gov",
-        ("State or local", "For a government"): "Local-gov State-gov",
-        ("Unpaid", "Without pay"): "Without-pay",
-    },
-    "education": {
-        ("Up to 4th", "Primary School", "Primary"): "Preschool 1st-4th",
-        ("5th-6th", "Primary School", "Primary"): "5th-6th",
-        ("7th-10th", "Without diploma", "Secondary"): "7th-8th 9th 10th",
-        ("11th-12th", "Without diploma", "Secondary"): "11th 12th",
-        ("High school", "With diploma", "Secondary"): "HS-grad",
-        ("College", "Undergraduate", "Higher"): "Some-college",
-        ("Associate", "Undergraduate", "Higher"): "Assoc-acdm Assoc-voc",
-        ("Bachelors", "Undergraduate", "Higher"): "Bachelors",
-        ("Masters", "Graduate", "Higher"): "Masters",
-        ("Beyond masters", "Graduate", "Higher"): "Prof-school Doctorate",
-    },
-    "marital-status": {
-        ("Spouse present", "Married"): "Married-civ-spouse Married-AF-spouse",
-        ("Spouse away", "Married"): "Married-spouse-absent Separated",
-        ("Spouse lost", "Not married"): "Divorced Widowed",
-        ("Never married", "Not married"): "Never-married",
-    },
-    "race": {
-        ("White",): "White",
-        ("Black",): "Black",
-        ("Neither",): "Asian-Pac-Islander Amer-Indian-Eskimo Other",
-    },
-    "sex": {(): "Male Female"},
-    "native-country": {
-        ("United States", "North America"): "United-States Outlying-US(Guam-USVI-etc) Puerto-Rico",
-        ("Canada", "North America"): "Canada",
-        ("Mexico", "Latin America"): "Mexico",
-        ("Central America", "Latin America"): "Guatemala Honduras El-Salvador Nicaragua",
-        ("Caribbean", "Latin America"): "Cuba Jamaica Dominican-Republic Haiti Trinadad&Tobago",
-        ("South America", "Latin America"): "Ecuador Columbia Peru",
-        ("Western Europe", "Europe"): "England Scotland Ireland France Germany Holand-Netherlands",
-        ("Southern Europe", "Europe"): "Italy Greece Portugal",
-        ("Eastern Europe", "Europe"): "Poland Hungary Yugoslavia",
-        ("East Asia", "Asia"): "China Hong Taiwan Japan South",
-        ("South-East Asia", "Asia"): "Philippines Vietnam Laos Cambodia Thailand",
-        ("South and West Asia", "Asia"): "India Iran",
-    },
-    "salary-class": {(): "<=50K >50K"},
-    "occupation": adult.TREES["occupation"],
-}
-"""For each column: the labels above some values, then these values. The top is ``*``."""
 
-
-@cache
 def hierarchy(column: str) -> ix.Hierarchy:
-    """Return a column's hierarchy.
+    """Return a column's hierarchy, which the package has for ``indistinct paper wong-figures-2-5``.
 
     >>> hierarchy("age").height, hierarchy("race").height
     (4, 2)
     """
-    if column == "age":
-        return ix.intervals(5, 10, 20)
-    return ix.levels([[value, *above, "*"] for above, values in TREES[column].items() for value in values.split()])
+    return adult_columns(column)
 
 
 def policy(columns: Sequence[str], model: ix.PrivacyModel) -> ix.Policy:
@@ -309,7 +255,7 @@ def read(texts: Sequence[str]) -> pa.Table:
 def made_up(rows: int, seed: int = 0) -> pa.Table:
     """Return rows with these columns that nobody ever was: for a quick run without the data."""
     generator = np.random.default_rng(seed)
-    domains = {name: [value for values in TREES[name].values() for value in values.split()] for name in TREES}
+    domains = {name: [str(row[0]) for row in hierarchy(name).table()] for name in (*QUASI[1:], SENSITIVE)}
     domains["age"] = [str(age) for age in range(17, 91)]
     shares = {name: generator.beta(1, 3, rows) if name != SENSITIVE else generator.random(rows) for name in domains}
     return pa.table(

@@ -277,7 +277,7 @@ CHOICES = f"""## What we had to choose
   may have been meant, both Alpha methods have lower errors.
 - **l = {wong.L} for Anatomy**, since 0.33 is 1/3 rounded; the paper does not say. l = 4 changes no order. Its seed is
   fixed here so that the run can be repeated; a real release must not do that.
-- **Hierarchies.** Table 8 gives heights, not labels: `benchmarks/wong.py` has Adult's usual ones.
+- **Hierarchies.** Table 8 gives heights, not labels: `src/indistinct/papers/tables.toml` has Adult's usual ones.
 - **Queries** name different values that the table has; queries that no row matches are drawn again.
 - **Rows.** UCI Adult, training and test part, without unknown values.
 """

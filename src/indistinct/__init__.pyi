@@ -34,6 +34,8 @@ from indistinct.hierarchy import suppress as suppress
 from indistinct.hierarchy import top_bottom as top_bottom
 from indistinct.hierarchy import tree as tree
 from indistinct.ledger import Ledger as Ledger
+from indistinct.papers import Reproduction as Reproduction
+from indistinct.papers import paper as paper
 from indistinct.pipeline import anonymize as anonymize
 from indistinct.pipeline import best_tables as best_tables
 from indistinct.pipeline import datafly_steps as datafly_steps

@@ -206,6 +206,19 @@ MAY_IMPORT: dict[str, set[str]] = {
         "progress",
     },
     "examples": set(),
+    "papers": {
+        "attacks",
+        "engine",
+        "examples",
+        "hierarchy",
+        "pipeline",
+        "policy",
+        "privacy",
+        "proof",
+        "search",
+        "utility",
+        "progress",
+    },
 }
 for _room, _allowed in MAY_IMPORT.items():
     if "release" in {_room, *_allowed}:

@@ -32,6 +32,7 @@ COMMANDS = {
     "studio": "setup.studio",
     "mcp": "setup.mcp",
     "mu-argus": "release.mu_argus",
+    "paper": "explore.paper",
     "doctor": "setup.doctor",
     "schema": "setup.schema",
     "hierarchy": "setup.hierarchy",

@@ -17,8 +17,11 @@ from indistinct.search.full_domain.frontier import Point as Point
 from indistinct.search.full_domain.frontier import sweep as sweep
 from indistinct.search.full_domain.lattice import Lattice as Lattice
 from indistinct.search.full_domain.mingen import MinGen as MinGen
+from indistinct.search.full_domain.mingen import generalizations_by_attribute as generalizations_by_attribute
+from indistinct.search.full_domain.mingen import generalizations_by_cell as generalizations_by_cell
 from indistinct.search.full_domain.safepub import SafePub as SafePub
 from indistinct.search.full_domain.samarati import Samarati as Samarati
+from indistinct.search.full_domain.samarati import strategies as strategies
 from indistinct.search.full_domain.solutions import Solution as Solution
 from indistinct.search.full_domain.solutions import minimal_solutions as minimal_solutions
 from indistinct.search.full_domain.solutions import preference_named as preference_named
