@@ -217,6 +217,8 @@ ATTACKS: Registry[Attack] = Registry(
         "definetti": "attacks.guessing.definetti:DeFinetti",
         "singling_out": "attacks.guessing.singling_out:SinglingOut",
         "maps": "attacks.linking.maps:Maps",
+        "totals": "attacks.known_totals:KnownTotals",
+        "joined_values": "attacks.joined_values:JoinedValues",
     },
 )
 """Every attack by its name, in the order in which they are run."""

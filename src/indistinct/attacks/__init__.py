@@ -16,6 +16,8 @@ from indistinct.attacks.guessing import (
     singling_out,
 )
 from indistinct.attacks.homogeneity import HomogeneityReport, homogeneity
+from indistinct.attacks.joined_values import JoinedReport, joined_values
+from indistinct.attacks.known_totals import TotalsReport, totals
 from indistinct.attacks.linking import LinkReport, MapReport, link, maps
 from indistinct.attacks.order import UnsortedReport, unsorted
 from indistinct.attacks.run import AttackRun, run
@@ -32,6 +34,7 @@ __all__ = [
     "DowncodingReport",
     "HomogeneityReport",
     "InferenceReport",
+    "JoinedReport",
     "LinkReport",
     "MapReport",
     "MinimalityReport",
@@ -39,6 +42,7 @@ __all__ = [
     "OtherTable",
     "RefinementReport",
     "SinglingOutReport",
+    "TotalsReport",
     "UnsortedReport",
     "complementary",
     "definetti",
@@ -46,11 +50,13 @@ __all__ = [
     "downcoding",
     "homogeneity",
     "inference",
+    "joined_values",
     "link",
     "maps",
     "minimality",
     "refinement",
     "run",
     "singling_out",
+    "totals",
     "unsorted",
 ]

@@ -24,6 +24,7 @@ from indistinct.linkage.paired_columns import plain_name as plain_name
 from indistinct.linkage.population import count_with_population as count_with_population
 from indistinct.linkage.population import counted_people as counted_people
 from indistinct.linkage.population import people_that_fit as people_that_fit
+from indistinct.linkage.several_tables import use_people as use_people
 from indistinct.linkage.spelling import FORMATS as FORMATS
 from indistinct.linkage.spelling import DaySpelling as DaySpelling
 from indistinct.linkage.tuple_numbers import EqualPairs as EqualPairs

@@ -26,10 +26,11 @@ from indistinct.counting import (
     linked_as_declared,
 )
 from indistinct.counting.kernels import grouping
-from indistinct.engine import Counts, Encoded, Rows, use_table
+from indistinct.engine import Counts, Encoded, Rows
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Prefix
 from indistinct.linkage.paired_columns import plain_name
+from indistinct.linkage.several_tables import use_people
 from indistinct.policy import Column, Policy
 from indistinct.privacy.model import PrivacyModel
 
@@ -65,7 +66,7 @@ class PopulationColumn:
 def population_of(model: Any, policy: Policy) -> Iterator[tuple[Rows, list[PopulationColumn]]]:
     """Open the population that a model asks about, for the time of the block, and give the columns that it links."""
     source = model.population if model.path is None else model.path
-    with use_table(source) as rows:
+    with use_people(source) as rows:
         linked = _linked_columns(model, policy, rows)
         with linked_as_declared(rows, {one.name: one.theirs for one in linked}, policy) as read:
             yield read, linked

@@ -263,6 +263,16 @@ def _section_7() -> dict[str, Any]:
     }
 
 
+def _footnote_3() -> dict[str, Any]:
+    """Link by a made-up voter list, then by it and a made-up register of births."""
+    given = policy("samarati", QUASI)
+    voters = pa.table({"Name": ["Ann", "Bea"], "ZIP": ["94139", "94139"], "Sex": ["female", "female"]})
+    register = pa.table({"Name": ["Ann", "Bea"], "DOB": ["09/27/64", "09/30/64"]})
+    apart = link(_medical(), voters, given, on=["ZIP", "Sex"])
+    together = link(_medical(), [voters, register], given, on=["ZIP", "Sex", "DOB"])
+    return {"found by the voter list alone": apart.one_to_one, "found by both joined": together.one_to_one}
+
+
 FIGURES = (
     Figure(
         "samarati-figure-1",
@@ -275,6 +285,14 @@ FIGURES = (
             "rows that fit her if her tuple stood there twice (section 2)": [2],
         },
         note="the other people of the voter list are made up: the paper leaves them out",
+    ),
+    Figure(
+        "samarati-footnote-3",
+        "section 2, footnote 3",
+        "a universal relation combining external tables",
+        _footnote_3,
+        dict,
+        note="the paper gives no example: both tables are made up",
     ),
     Figure(
         "samarati-figure-2",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from indistinct.attacks import complementary, unsorted
+from indistinct.attacks import complementary, joined_values, unsorted
 from indistinct.papers.figure import Differs, Figure, PaperTable
 from indistinct.papers.inputs import HOSPITAL, example, hierarchies, plain_policy, policy, printed, table
 from indistinct.pipeline import anonymize
@@ -41,6 +41,15 @@ def _census() -> dict[str, Any]:
             f"sizes, sigma 1.5, seed {SEED}), each person with one of {combinations:,} combinations, all as likely"
         ),
     }
+
+
+def _section_2_4() -> dict[str, Any]:
+    """Join two made-up lists of physicians."""
+    seen = pa.table({"physician": ["A", "A", "B"], "patient": ["Ann", "Bea", "Cleo"]})
+    prescribed = pa.table({"physician": ["A", "A", "B", "B"], "medication": ["x", "x", "x", "y"]})
+    first, second = plain_policy(seen.column_names, 1), plain_policy(prescribed.column_names, 1, ["medication"])
+    (found,) = joined_values(seen, prescribed, first, second).columns
+    return {"patients of three whose medication follows": found.known_rows}
 
 
 def _figure_2() -> dict[str, Any]:
@@ -156,6 +165,14 @@ FIGURES = (
                 [6, 3, 1], None, NOT_PUBLIC
             ),
         },
+    ),
+    Figure(
+        "model-section-2-4",
+        "section 2.4",
+        "(physician, patient) joined with (physician, medication)",
+        _section_2_4,
+        dict,
+        note="both lists are made up: physician A prescribes one medication, B two",
     ),
     Figure(
         "model-figure-2",

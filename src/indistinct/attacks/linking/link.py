@@ -24,9 +24,17 @@ from indistinct.attacks.linking.link_report import FittingPerson, Label, LinkedC
 from indistinct.attacks.linking.units import KnownPeople, LinkedUnits
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import linked_as_declared
-from indistinct.engine import Encoded, Rows, use_table
+from indistinct.engine import Encoded, Rows
 from indistinct.errors import PolicyError, TableError
-from indistinct.linkage import Candidates, Coverage, column_pairs, count_candidates, hierarchy_of, members_of
+from indistinct.linkage import (
+    Candidates,
+    Coverage,
+    column_pairs,
+    count_candidates,
+    hierarchy_of,
+    members_of,
+    use_people,
+)
 from indistinct.policy import PSEUDONYM, Person, Policy
 from indistinct.release.forms import LINKED_TABLES, ONE_TABLE, TWO_TABLES, Form
 from indistinct.showing.words import counted
@@ -55,6 +63,23 @@ def pairs_option(help: str) -> Any:
     return option(None, help, metavar="COLUMN[=COLUMN]", is_several=True, read=read_pairs)
 
 
+def join_option() -> Any:
+    """Return the field that names further tables of people."""
+    return option(
+        (),
+        "A further table of the same people, joined by the columns that both have.",
+        metavar="TABLE",
+        is_several=True,
+    )
+
+
+def people_tables(external: Any, join: Sequence[Any]) -> Any:
+    """Return one external table, or all of several."""
+    if not join:
+        return external
+    return [*(external if isinstance(external, list | tuple) else [external]), *join]
+
+
 @dataclass(frozen=True, slots=True)
 class Link(Attack):
     """Link a release with another table, and show who is found.
@@ -81,6 +106,7 @@ class Link(Attack):
         None, "Also link texts that are as similar as this, such as 0.85.", float, least=0, largest=1
     )
     most: int = most_option("How many of the worst groups to show; all are counted.")
+    join: Sequence[Any] = join_option()
 
     def __post_init__(self) -> None:
         if self.fuzzy is not None and not 0 < self.fuzzy <= 1:
@@ -91,7 +117,7 @@ class Link(Attack):
         policy = target.policy
         with (
             rows_of_people(target) as released,
-            use_table(target.external, **target.reading) as other,
+            use_people(people_tables(target.external, self.join), **target.reading) as other,
             ExitStack() as opened,
         ):
             pairs = column_pairs(self.on, released.columns(), other.columns(), policy)

@@ -17,12 +17,20 @@ from numpy.typing import NDArray
 
 from indistinct.attacks.attack import POPULATION, Attack, OtherTable, option
 from indistinct.attacks.attack_report import AttackReport, Severity
-from indistinct.attacks.linking.link import pairs_option, read_pairs
+from indistinct.attacks.linking.link import join_option, pairs_option, people_tables, read_pairs
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import linked_as_declared
-from indistinct.engine import Counts, use_table
+from indistinct.engine import Counts
 from indistinct.errors import PolicyError
-from indistinct.linkage import UNKNOWN, Coverage, EqualPairs, column_pairs, count_candidates, hierarchy_of
+from indistinct.linkage import (
+    UNKNOWN,
+    Coverage,
+    EqualPairs,
+    column_pairs,
+    count_candidates,
+    hierarchy_of,
+    use_people,
+)
 from indistinct.release.forms import ONE_TABLE, TWO_TABLES, Form
 
 WRONG = (
@@ -114,13 +122,14 @@ class Maps(Attack):
         metavar="COLUMN[=COLUMN]",
         read=lambda typed: next(iter(read_pairs([typed]).items())),
     )
+    join: Sequence[Any] = join_option()
 
     def attack(self, target: Target) -> MapReport:
         """Count whom each row fits."""
         policy = target.policy
         with (
             target.release.quasi_rows() as released,
-            use_table(target.external, **target.reading) as other,
+            use_people(people_tables(target.external, self.join), **target.reading) as other,
         ):
             pairs = column_pairs(self.on, released.columns(), other.columns(), policy)
             keys = _keys(self.key, released.columns(), other.columns())
