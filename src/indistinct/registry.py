@@ -209,6 +209,7 @@ ATTACKS: Registry[Attack] = Registry(
         "complementary": "attacks.complementary.join:Complementary",
         "unsorted": "attacks.order.unsorted:Unsorted",
         "homogeneity": "attacks.homogeneity:Homogeneity",
+        "uniqueness": "attacks.uniqueness:Uniqueness",
         "dependencies": "attacks.dependencies:Dependencies",
         "downcoding": "attacks.sharpening.downcoding:Downcoding",
         "refinement": "attacks.sharpening.refinement:Refinement",

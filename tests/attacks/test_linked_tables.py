@@ -124,7 +124,7 @@ def test_guesses_are_about_rows_with_the_cells_of_the_rows_they_belong_to() -> N
 def test_attacks_that_do_not_take_linked_tables_say_so() -> None:
     tables = released([("a", [("x", ["h"])])] * 4)
     found = ix.attacks.run(tables, clinic_policy())
-    assert [outcome.attack for outcome in found.outcomes] == ["homogeneity"]
+    assert [outcome.attack for outcome in found.outcomes] == ["homogeneity", "uniqueness"]
     others = {name for name, kind in ATTACKS.items() if kind.is_in_all and LINKED_TABLES not in kind.forms}
     assert others <= set(found.not_run)
     with pytest.raises(InapplicableError):

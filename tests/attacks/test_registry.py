@@ -82,7 +82,7 @@ def counting_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     (tmp_path / "policy.toml").write_text(POLICY, "utf-8")
-    (tmp_path / "table.csv").write_text("job,ill\n" + "cook,flu\ncook,gout\njudge,flu\njudge,rash\n", "utf-8")
+    (tmp_path / "table.csv").write_text("job,ill\n" + "cook,flu\ncook,gout\njudge,flu\njudge,gout\n", "utf-8")
     return tmp_path
 
 

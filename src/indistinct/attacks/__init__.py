@@ -22,6 +22,7 @@ from indistinct.attacks.linking import LinkReport, MapReport, link, maps
 from indistinct.attacks.order import UnsortedReport, unsorted
 from indistinct.attacks.run import AttackRun, run
 from indistinct.attacks.sharpening import DowncodingReport, RefinementReport, downcoding, refinement
+from indistinct.attacks.uniqueness import UniquenessReport, uniqueness
 
 __all__ = [
     "ORIGINAL",
@@ -43,6 +44,7 @@ __all__ = [
     "RefinementReport",
     "SinglingOutReport",
     "TotalsReport",
+    "UniquenessReport",
     "UnsortedReport",
     "complementary",
     "definetti",
@@ -58,5 +60,6 @@ __all__ = [
     "run",
     "singling_out",
     "totals",
+    "uniqueness",
     "unsorted",
 ]

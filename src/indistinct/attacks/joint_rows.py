@@ -39,6 +39,29 @@ def rows_of_people(target: Target) -> Iterator[Rows]:
         yield rows
 
 
+@contextmanager
+def rows_of_each_table(target: Target) -> Iterator[tuple[Rows, list[Rows]]]:
+    """Return the rows that have the quasi columns, those of linked tables below each other; and those of each table.
+
+    All have the pseudonym of their person where tables are linked, and columns ``table.column``.
+    """
+    if not target.form.is_joined:
+        with target.release.quasi_rows() as rows:
+            yield rows, [rows]
+        return
+    with target.release.rows() as tables:
+        read = _read(tables)
+    stacked, first = stack_rows(read, target.policy), 0
+    with ExitStack() as opened:
+        each = []
+        for name, table in read.items():
+            own = stacked.slice(first, table.num_rows)
+            first += table.num_rows
+            own = own.select([c for c in own.column_names if c == PSEUDONYM or c.startswith(f"{name}.")])
+            each.append(opened.enter_context(use_table(own, **target.reading)))
+        yield opened.enter_context(use_table(stacked, **target.reading)), each
+
+
 def stack_rows(tables: Mapping[str, pa.Table], policy: Policy) -> pa.Table:
     """Return the released rows of all tables below each other, with columns ``table.column``, PSEUDONYM and TREE.
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from indistinct.attacks import AttackReport
     from indistinct.errors import IndistinctError
     from indistinct.progress import Watch
     from indistinct.proof.checks import ShownCheck
@@ -92,6 +93,11 @@ def either(found: Reported, in_words: Callable[[Any], None], as_json: bool) -> N
         document(found.to_dict())
     else:
         in_words(found)
+
+
+def finding(found: AttackReport) -> None:
+    """Say in a line what an attack found, beside a verdict of which it is no part."""
+    say(f"{found.attack}: {found.summary}", "yellow" if found.is_broken else QUIET)
 
 
 def caveats(notes: Iterable[str], advice: Sequence[str], scope: str) -> None:

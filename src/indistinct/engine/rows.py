@@ -142,6 +142,13 @@ class Rows(ABC):
         """
 
     @abstractmethod
+    def alone_by(self, columns: Sequence[str], person: Sequence[str] = ()) -> int:
+        """Return how many rows no other row equals in these cells; one group-by, of which a single number is read.
+
+        With ``person`` it is the number of people whom nobody equals: each has all her rows, as a multiset.
+        """
+
+    @abstractmethod
     def repeats_of(self, columns: Sequence[str], where: Sequence[Condition] = ()) -> tuple[int, int]:
         """Return the eligible rows that lack none of these cells, and the different combinations of the cells there."""
 

@@ -47,6 +47,8 @@ class Policy:
     ``person`` names the column, or the columns, that say whose row it is: models then count people instead of rows.
     ``one_row_per_person`` says that every row is of somebody else, also where the identifiers of rows are equal.
     ``about`` says for reports and manifests what the release is about; nothing of it is demanded of the release.
+    ``max_unique`` is the share of rows, or of people, that may be unique by one column which leaves unprotected; an
+    attack finds more. Nothing of it is demanded of the release either.
     ``tables`` describes several tables that belong together, each by its name, in place of ``columns``: k people then
     share all that the tables together tell of a person. A column is ``table.column`` there.
     """
@@ -65,6 +67,7 @@ class Policy:
     person: Person | str | Sequence[str] | None = None
     one_row_per_person: bool = False
     about: Mapping[str, str] = field(default_factory=dict)
+    max_unique: float = 0.05
     tables: Mapping[str, LinkedTable] = field(default_factory=dict)
     _parts: Mapping[str, Part] = field(init=False, repr=False, compare=False)
 
@@ -110,6 +113,7 @@ class Policy:
             assert isinstance(self.person, Person)
             mistakes += person_mistakes(self.person)
         mistakes += [*self._privacy_mistakes(), *model_mistakes(self.privacy), *about_mistakes(self.about)]
+        mistakes += unique_mistakes(self.max_unique)
         mistakes += suppression_mistakes(self.max_suppression)
         mistakes += table_mistakes(self.tables) if isinstance(self.tables, Mapping) else []
         if not mistakes:
@@ -172,7 +176,7 @@ class Policy:
             mistakes.append("suppressed_rows: 'blank' rows would still be linked by their pseudonyms; use 'remove'")
         if all(isinstance(column, Column) for column in self.columns.values()):  # else it is said already
             mistakes += [*self._shift_mistakes(), *self._value_mistakes()]
-        mistakes += about_mistakes(self.about)
+        mistakes += [*about_mistakes(self.about), *unique_mistakes(self.max_unique)]
         mistakes += name_mistakes(self.columns, self.person_columns)
         if self.person is not None and self.one_row_per_person:
             mistakes.append(
@@ -490,6 +494,17 @@ def about_mistakes(about: object) -> list[str]:
         for name, text in about.items()
         if name in ABOUT and not isinstance(text, str)
     ]
+
+
+def unique_mistakes(value: object) -> list[str]:
+    """Return what is wrong with a share of rows that may be unique.
+
+    >>> unique_mistakes(0.05), len(unique_mistakes(5))
+    ([], 1)
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+        return []
+    return [f"max_unique: must be a share from 0.0 to 1.0 (0.05 is 5 %), got {value!r}"]
 
 
 def suppression_mistakes(value: object) -> list[str]:

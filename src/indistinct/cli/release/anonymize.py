@@ -26,6 +26,7 @@ from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted, list_names
 
 if TYPE_CHECKING:
+    from indistinct.attacks import UniquenessReport
     from indistinct.policy import Policy
     from indistinct.progress import Watch
     from indistinct.release import Release
@@ -145,9 +146,11 @@ def anonymize(
     for note in notes:
         show.say(f"note: {note}", show.QUIET)
     if as_json:
-        show.document(release_facts(release, output))
+        show.document(release_facts(release, output) | {"uniqueness": _alone(output, policy, reading).to_dict()})
         return
     summarize(release, output)
+    if not show.is_quiet():
+        show.finding(_alone(output, policy, reading))
     if release.entry is None and seed is None:
         show.say("not in a ledger: the same command makes a second, different release of the same people", show.QUIET)
     where = [] if reading.engine is None else ["--engine", reading.engine]
@@ -179,6 +182,13 @@ def _enter(
     if writing.with_metadata:  # which the ledger need not keep: it follows from the manifest
         write_metadata(output)
     return release
+
+
+def _alone(folder: Path, policy: Policy, reading: ReadingAnywhere) -> UniquenessReport:
+    """Count who stands alone in a release that was written."""
+    from indistinct import attacks
+
+    return attacks.uniqueness(folder, policy, **({} if reading.engine else reading.arguments()))
 
 
 def _mistakes_together(writing: ReleaseOptions, entering: EnteringOptions, seed: str | None) -> list[str]:

@@ -56,6 +56,7 @@ def verify(
     Without a policy a release folder is judged by its manifest, as a recipient can; what could not be checked is said.
     Exit code 4 says that a check failed.
     """
+    from indistinct.attacks import uniqueness
     from indistinct.policy.files.policy_file import read_policy
     from indistinct.proof.verdict import verify as recount
 
@@ -69,8 +70,9 @@ def verify(
     with show.progress() as watch:
         watch.report("verify")
         verdict = recount(tables, policy, original=given, key=key, canonical=canonical, **options)
+        alone = uniqueness(tables, policy, **options) if verdict.passed else None
     if as_json:
-        show.document(verdict.to_dict())
+        show.document(verdict.to_dict() | ({} if alone is None else {"uniqueness": alone.to_dict()}))
         raise typer.Exit(0 if verdict.passed else VerificationError.exit_code)
     console = show.out()
     console.print(show.verdict(verdict))
@@ -80,6 +82,8 @@ def verify(
         show.say(f"FAILED: {found}. Do not hand this table out.", show.BAD)
         raise typer.Exit(VerificationError.exit_code)
     show.say(f"verified: {found}", show.GOOD)
+    if alone is not None:
+        show.finding(alone)
     for what in verdict.not_checked if policy_path is None or canonical else ():
         show.say(f"not checked: {what}", "yellow")
     if given is None and policy_path is not None:

@@ -122,6 +122,18 @@ class SqlRows(Rows):
             query = f"SELECT {size} AS size FROM {relation} GROUP BY {', '.join(map(self.source.text, columns))}"
         return numbers(self.source.arrow(query)["size"]).astype(np.int64)
 
+    def alone_by(self, columns: Sequence[str], person: Sequence[str] = ()) -> int:
+        cells = list(map(self.source.text, columns))
+        if person:
+            whose = [self.source.text(column) for column in person]
+            relation = f"({digests.profiles(self.source.dialect, cells, whose, self.source.relation)}) AS profiles"
+            keys, size = "digest", "count(*)"
+        else:
+            relation, size = self.source.relation_to_count(columns)
+            keys = ", ".join(dict.fromkeys(cells))
+        groups = f"SELECT {size} AS size FROM {relation} GROUP BY {keys} HAVING {size} = 1"
+        return self.source.rows_of(f"({groups}) AS alone")
+
     def values_by(self, columns: Sequence[str], column: str, person: Sequence[str] = ()) -> ValueCounts:
         names, value = [f"g{position}" for position in range(len(columns))], f"{self.source.text(column)} AS text"
         if person:

@@ -152,6 +152,9 @@ class PolicyEntries(FileEntries):
     about: AboutEntry | None = Field(
         None, description="What the release is about, for reports and its manifest; nothing is demanded by it."
     )
+    max_unique: Any = Field(
+        0.05, description="The share of rows that may be unique by one column which leaves unprotected; attacks tell."
+    )
     algorithm: str = DEFAULT_ALGORITHM
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")
     recipient_profile: dict[str, float] | None = Field(

@@ -112,6 +112,7 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
             person=person_of(entries, base),
             one_row_per_person=entries.one_row_per_person,
             about={} if entries.about is None else entries.about.model_dump(exclude_none=True),
+            max_unique=entries.max_unique,
             tables=tables,
         )
         return policy if entries.recipient_profile is None else for_recipient(policy, entries.recipient_profile)
@@ -300,6 +301,8 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
         lines.append(f"person = {toml(policy.person.describe())}")
     if policy.one_row_per_person:
         lines.append("one_row_per_person = true")
+    if policy.max_unique != PolicyEntries.model_fields["max_unique"].default:
+        lines.append(f"max_unique = {toml(policy.max_unique)}")
     if policy.about:
         lines += ["", "[about]", *(f"{name} = {toml(text)}" for name, text in policy.about.items())]
     for name, table in policy.tables.items():
