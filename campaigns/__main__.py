@@ -24,6 +24,7 @@ CAMPAIGNS = {
     "fuzz": "campaigns.fuzz",
     "recount": "campaigns.recount",
     "alone": "campaigns.alone",
+    "forgeries": "campaigns.forgeries",
     "histories": "campaigns.histories",
     "faults": "campaigns.faults",
     "mutants": "campaigns.mutants",

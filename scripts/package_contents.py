@@ -21,7 +21,7 @@ NEEDED_IN_WHEEL = (
     "indistinct/__init__.pyi",
     "indistinct/py.typed",
     "indistinct/examples/hospital.csv",
-    "indistinct/release/recount_alone.py",
+    "indistinct/release/alone/recount_alone.py",
 )
 NEEDED_OF_METADATA = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 NEEDED_IN_SOURCE = (*("pyproject.toml", "PKG-INFO", "README.md", "LICENSE"), *("CHANGELOG.md", "CITATION.cff"))

@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 import indistinct as ix
+from helpers.verify_program import verify_program
 from indistinct.cli.commands import app
 from indistinct.errors import TableError
 from indistinct.examples import save_examples
-from indistinct.release import recount_alone
 from indistinct.release.catalogue_records import catalogue_records
 from indistinct.release.manifest import Manifest
 
@@ -122,11 +122,11 @@ def test_a_link_or_a_folder_in_their_place_is_refused(release: Path) -> None:
     assert not ix.verify(release).passed
 
 
-def test_the_program_for_recipients_says_that_it_does_not_compare_them(
-    release: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert recount_alone.main([str(release)]) == 0
-    assert "not checked: what it says to catalogues" in capsys.readouterr().out
+def test_the_program_for_recipients_compares_them(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify_program().main([str(release)]) == 3  # it does not read the table
+    assert "ok     croissant.json follows from the manifest" in capsys.readouterr().out
+    (release / CROISSANT).write_text("{}", "utf-8")
+    assert verify_program().main([str(release)]) == 1
 
 
 def test_an_unsafe_release_says_so_to_catalogues() -> None:

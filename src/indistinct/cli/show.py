@@ -128,6 +128,11 @@ def failure(kind: str, message: str, exit_code: int, as_json: bool) -> None:
         _quiet.reset(before)
 
 
+def is_quiet() -> bool:
+    """Return whether no words are to be shown."""
+    return _quiet.get()
+
+
 def say(text: str, style: str = "") -> None:
     """Print a line of words on stderr."""
     _sentence(words(), text, style)

@@ -10,11 +10,11 @@ import os
 from pathlib import Path
 
 from indistinct.errors import OutputError, TableError
+from indistinct.release.alone import VERIFIER as VERIFIER
+from indistinct.release.alone import verifier_text as verifier_text
 from indistinct.release.manifest import MANIFEST as MANIFEST
 from indistinct.release.manifest import read_manifest
 
-VERIFIER = "verify.py"
-"""What the program is called that a release may carry, so that a recipient can recount it without this package."""
 SIGNATURE = "manifest.json.sig"
 """The Ed25519 signature over the bytes of the manifest, if whoever made a release signed it."""
 SIGNATURE_BYTES = 64
@@ -35,11 +35,6 @@ def file_digest(path: Path) -> str:
         return hashlib.sha256(listed.encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def verifier_text() -> str:
-    """Return the program that recounts a release without this package, which a release may carry as ``verify.py``."""
-    return Path(__file__).with_name("recount_alone.py").read_text("utf-8")
 
 
 def is_known_verifier(digest: str) -> bool:

@@ -56,7 +56,6 @@ def verify(
     Without a policy a release folder is judged by its manifest, as a recipient can; what could not be checked is said.
     Exit code 4 says that a check failed.
     """
-    from indistinct.attacks import uniqueness
     from indistinct.policy.files.policy_file import read_policy
     from indistinct.proof.verdict import verify as recount
 
@@ -70,7 +69,11 @@ def verify(
     with show.progress() as watch:
         watch.report("verify")
         verdict = recount(tables, policy, original=given, key=key, canonical=canonical, **options)
-        alone = uniqueness(tables, policy, **options) if verdict.passed else None
+        alone = None
+        if verdict.passed and (as_json or not show.is_quiet()):
+            from indistinct import attacks
+
+            alone = attacks.uniqueness(tables, policy, **options)
     if as_json:
         show.document(verdict.to_dict() | ({} if alone is None else {"uniqueness": alone.to_dict()}))
         raise typer.Exit(0 if verdict.passed else VerificationError.exit_code)

@@ -1,23 +1,27 @@
-"""Recounts a release with nothing but Python 3.9 and this file: python verify.py [FOLDER]
+"""Recounts a release with nothing but Python 3.10 and this file: python verify.py [FOLDER]
 
 It lies beside a release and imports nothing of the program that made it. It counts the groups of its tables, CSV or
-JSON lines, asks every privacy model that the manifest states, and compares counts. Whoever alters a release can alter
-this file, too: compare its SHA-256 with a copy that you trust. It ends with 0 if all holds, 1 if not, 2 if unreadable.
+JSON lines, asks every privacy model that the manifest states, and holds each statement against what it counted. Whoever
+alters a release can alter this file, too: compare its SHA-256 with a copy that you trust. It ends with 0 if all holds
+that 'indistinct verify RELEASE' checks, 1 if not, 2 if it cannot be read, and 3 if it takes that program to tell.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import math
+import re
 import sys
 from collections import Counter, defaultdict
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-FORMAT, NEAR = 3, 1e-9  # shares that differ by less are equal: they differ by rounding only
+from indistinct.release.alone.records_alone import records_of
+from indistinct.release.alone.rules_alone import NEAR, read_manifest, why_undecided, wrong_statements
+
+FORMAT = 3
 ROLES = ("quasi", "sensitive", "other")
 SUFFIXES, SIGNED = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson"), "manifest.json.sig"
 RECORDS = ("croissant.json", "ro-crate-metadata.json")  # what catalogues of data read of a release
@@ -30,31 +34,67 @@ Group = list[tuple[Any, dict[str, str]]]  # each member is a person and one of h
 
 class Findings:
     def __init__(self) -> None:
-        self.lines, self.wrong, self.unchecked = list[str](), 0, 0
+        self.lines, self.wrong, self.unchecked, self.undecided = list[str](), 0, 0, 0
 
     def check(self, holds: bool, claim: str) -> None:
         self.lines.append(f"{'ok    ' if holds else 'FAILED'} {claim}")
         self.wrong += not holds
+
+    def cannot_tell(self, what: str) -> None:
+        self.lines.append(f"????   only 'indistinct verify' can tell: {what}")
+        self.undecided += 1
 
     def leave(self, what: str) -> None:
         self.lines.append(f"       not checked: {what}")
         self.unchecked += 1
 
 
-def read_table(path: Path, manifest: dict[str, Any]) -> tuple[list[str], list[dict[str, str]]]:
+def read_lines(text: str, delimiter: str) -> list[list[str]]:
+    """Return the cells of delimited text as they are written; raise a ValueError if ours is never written like that."""
+    mark = re.escape(delimiter)
+    cell = rf'"(?:[^"]|"")*"|[^"\r\n{mark}]*'
+    line, cells = re.compile(rf"(?:{cell})(?:{mark}(?:{cell}))*\n"), re.compile(rf"({cell})(?:{mark}|\n)")
+    needed, found, place = re.compile(rf'{mark}|["\r\n#]'), list[list[str]](), 0
+    while place < len(text):
+        one = line.match(text, place)
+        if one is None or one.end() == place + 1:
+            raise ValueError("a blank line, a mark of byte order, or quotation marks beside text")
+        found.append(cells.findall(text, place, one.end()))
+        place = one.end()
+        if any(c[:1] == '"' and c != '""' and not needed.search(c[1:-1]) for c in found[-1]):
+            raise ValueError("quotation marks where none are needed")
+    return found
+
+
+def read_table(path: Path, manifest: dict[str, Any], found: Findings) -> tuple[list[str], list[dict[str, str]]]:
     """Return the columns of a table as the policy names them, and its rows; a missing cell is the empty text."""
-    with path.open(encoding="utf-8", newline="") as lines:
-        if path.suffix in (".jsonl", ".ndjson"):
-            found = [json.loads(line) for line in lines if line.strip()]
-            rows = [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in found]
-            columns = list(rows[0] if rows else manifest["tables"][path.stem]["columns"])
-        else:
-            reader = csv.DictReader(lines, delimiter=manifest["tables"][path.stem].get("delimiter", ","), strict=True)
-            rows, columns = list(reader), list(reader.fieldnames or ())
-    if any(set(row) != set(columns) or None in row.values() for row in rows) or len(set(columns)) < len(columns):
+    columns_of, text = manifest["policy"]["columns"], path.read_bytes().decode()
+    own = {column["rename"]: name for name, column in columns_of.items() if column.get("rename")}
+    kept = [name for name, column in columns_of.items() if column["role"] in ("quasi", "sensitive")]
+    if path.suffix in (".jsonl", ".ndjson"):
+        lines = text.split("\n")[:-1]
+        objects = [read_manifest(line) for line in lines]
+        texts = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in objects]
+        if any(text != line for text, line in zip(texts, lines, strict=True)):
+            found.cannot_tell(f"whether {path.name} is written as it should be")
+        given: list[list[Any]] = [[None if cell is None else str(cell) for cell in row.values()] for row in objects]
+        names = list(objects[0] if objects else manifest["tables"][path.stem]["columns"])
+        is_same = all(list(row) == names for row in objects) and text[-1:] in ("", "\n")
+    else:
+        names, *given = read_lines(text, manifest["tables"][path.stem].get("delimiter", ",")) or [[]]
+        names = [name[1:-1].replace('""', '"') if name[:1] == '"' else name for name in names]
+        is_same = True
+    if not is_same or any(len(row) != len(names) for row in given) or len({n.lower() for n in names}) < len(names):
         raise ValueError("a row has more or fewer cells than the first, or a column stands there twice")
-    own = {column["rename"]: name for name, column in manifest["policy"]["columns"].items() if column.get("rename")}
-    return [own.get(name, name) for name in columns], [{own.get(n, n): cell for n, cell in row.items()} for row in rows]
+    names = [own.get(name, name) for name in names]
+    empty: Any = [{cell for cell in column if cell in ("", None, '""')} for column in zip(*given, strict=True)]
+    mixed = [
+        name for name, some in zip(names, empty or [()] * len(names), strict=True) if len(some) > 1 and name in kept
+    ]
+    found.check(not mixed, f"{path.name} has one form of missing cells")
+    if path.suffix not in (".jsonl", ".ndjson"):
+        given = [[c[1:-1].replace('""', '"') if c[:1] == '"' else c for c in row] for row in given]
+    return names, [dict(zip(names, ["" if cell is None else cell for cell in row], strict=True)) for row in given]
 
 
 def group_rows(rows: list[dict[str, str]], columns: Any, is_linked: bool = False) -> list[Group]:
@@ -164,8 +204,8 @@ def judge_counts(found: Findings, manifest: dict[str, Any], rows: int, sizes: li
         found.check((len(sizes), least) == stated, f"{len(sizes)} groups, the smallest of {least} rows")
 
 
-def judge_one(found: Findings, manifest: dict[str, Any], tables: dict[str, Any], roles: dict[str, list[str]]) -> None:
-    """Judge a release of one table."""
+def judge_one(found: Findings, manifest: dict[str, Any], tables: dict[str, Any], roles: dict[str, list[str]]) -> Any:
+    """Judge a release of one table; return what was counted."""
     (columns, rows), policy = tables["table"], manifest["policy"]
     person = policy.get("person", [])
     is_linked = isinstance(person, dict)  # rows of a person are released under a pseudonym
@@ -178,19 +218,44 @@ def judge_one(found: Findings, manifest: dict[str, Any], tables: dict[str, Any],
         told = is_linked or not person
         judge_models(found, manifest, lambda some: group_rows(rows, some, is_linked), roles["sensitive"], told)
 
+    def by(some: Any) -> list[int]:
+        return list(Counter(tuple(row[name] for name in some) for row in rows).values())
 
-def judge_two(found: Findings, manifest: dict[str, Any], tables: dict[str, Any], roles: dict[str, list[str]]) -> None:
+    def known(some: list[str], number: int) -> dict[str, int]:
+        sets = list(combinations(some, number))
+        least = min(min(by(one)) for one in sets)
+        return {"known": number, "columns": len(some), "sets": len(sets), "smallest": least}
+
+    return {"rows": len(rows), "sizes": by(roles["quasi"]), "by": by, "known": known} if rows else None
+
+
+def agree_too_often(one: list[str], other: list[str]) -> bool:
+    """Return whether two lists of classes agree at more places than shuffled ones ever would."""
+    mine, yours, rows = Counter(one), Counter(other), len(one)
+    expected = sum(number / rows * (yours[name] / rows) for name, number in mine.items()) if rows > 1 else 1.0
+    deviation = math.sqrt(max(expected * (1 - expected), 1 / rows) * rows) if rows else 0.0
+    return sum(map(str.__eq__, one, other)) > expected * rows + 10 * deviation
+
+
+def judge_two(found: Findings, manifest: dict[str, Any], tables: dict[str, Any], roles: dict[str, list[str]]) -> Any:
     """Judge two tables by the join that an adversary would do: Wong et al. 2007, Definition 1. A class is a group."""
     (ours, quasi), (theirs, values), privacy = tables["quasi"], tables["sensitive"], manifest["policy"]["privacy"]
     is_right = sorted(ours) == sorted([CLASS, *roles["quasi"], *roles["other"]])
     is_right = is_right and sorted(theirs) == sorted([CLASS, *roles["sensitive"]])
     sizes, theirs = (Counter(row.get(CLASS) for row in rows) for rows in (quasi, values))
     found.check(is_right and sizes == theirs, "two tables with their columns, each class with as many rows in both")
-    if not is_right or sizes != theirs:
-        return
+    if not is_right or sizes != theirs or not quasi:
+        return None
+    longest = len(str(len(quasi))) + 1
+    are_numbers = all(name.isascii() and name.isdecimal() and name == str(int(name)) for name in sizes)
+    found.check(are_numbers and max(map(len, sizes)) <= longest, "classes are numbered, and told by nothing else")
+    here, there = ([row[CLASS] for row in rows] for rows in (quasi, values))
+    told = agree_too_often(here, there) or any(agree_too_often(one[:-1], one[1:]) for one in (here, there))
+    found.check(not told, "the order of rows links nothing")
     classes: Any = defaultdict(list)
     classes_of: Any = defaultdict(Counter)
     sharing: Any = Counter()
+    people: Any = Counter()
     for place, row in enumerate(values):
         classes[row[CLASS]].append((place, row))
     judge_counts(found, manifest, len(quasi), list(sizes.values()))
@@ -203,34 +268,65 @@ def judge_two(found: Findings, manifest: dict[str, Any], tables: dict[str, Any],
             for _, row in classes[name]:
                 bag[tuple(row[column] for column in roles["sensitive"])] += number
         common = math.gcd(*times.values())
+        people[frozenset((name, number // common) for name, number in times.items())] += sum(times.values())
         sharing[frozenset((value, number // common) for value, number in bag.items())] += sum(times.values())
     k = max(terms.get("k", math.ceil(1 / terms.get("at_most", 1) - NEAR)) for terms in privacy)
     found.check(min(sharing.values()) >= k, f"at least {k} people share each bag of sensitive values")
+    linked = None if min(people.values()) >= k else 0
+    return {"rows": len(quasi), "sizes": list(sizes.values()), "k": k, "linked": linked}
 
 
-def verify(folder: Path) -> Findings:
-    found, manifest = Findings(), json.loads((folder / "manifest.json").read_text("utf-8"))
-    policy, form = manifest["policy"], {FORMAT: manifest["form"]}[manifest["format"]]
+# What stands in files of its own is put here.
+
+
+def digest_of(path: Path) -> str | None:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() and not path.is_symlink() else None
+
+
+def judge_files(found: Findings, folder: Path, manifest: dict[str, Any]) -> None:
+    """Judge what lies in the folder, beside the cells."""
     listed = {"manifest.json", SIGNED, *RECORDS, *manifest["files"], *["verify.py"] * ("verifier" in manifest)}
     others = [place for place in folder.iterdir() if place.name not in listed]
     found.check(not others, f"the folder holds the files of the manifest, and {len(others)} others")
-    if any((folder / name).exists() for name in RECORDS):
-        found.leave("what it says to catalogues of data: 'indistinct verify' compares that with the manifest")
+    links = [name for name in sorted(listed) if (folder / name).is_symlink()]
+    found.check(not links, f"{len(links)} of its files are links to other places")
     for name, digest in manifest["files"].items():
-        is_same = (folder / name).is_file() and hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
-        found.check(is_same, f"{name} is the file that the manifest names")
+        if not (folder / name).is_dir():  # a folder of files has a digest that only the package works out
+            found.check(digest_of(folder / name) == digest, f"{name} is the file that the manifest names")
+    if "verifier" in manifest:
+        is_own = manifest["verifier"] == digest_of(folder / "verify.py") == digest_of(Path(__file__).resolve())
+        found.check(is_own, "verify.py is the program that the manifest names, and this one")
+    if (folder / SIGNED).exists():
+        found.check((folder / SIGNED).is_file() and (folder / SIGNED).stat().st_size == 64, f"{SIGNED} is a signature")
+    for name in RECORDS:
+        if (folder / name).exists():
+            folders = [table for table in manifest["files"] if (folder / table).is_dir()]
+            is_same = (folder / name).read_bytes() == records_of(manifest, folders)[name].encode()
+            found.check(is_same, f"{name} follows from the manifest")
+
+
+def verify(folder: Path) -> Findings:
+    found, manifest = Findings(), read_manifest((folder / "manifest.json").read_text("utf-8"))
+    policy, form = manifest["policy"], {FORMAT: manifest["form"]}[manifest["format"]]
+    judge_files(found, folder, manifest)
+    found.leave("who signed it, that cells are true, that this policy was agreed on: that needs key, original, policy")
     if form == "linked tables" or any(Path(name).suffix not in SUFFIXES for name in manifest["files"]):
-        found.leave("its cells: this reads one table or two, as CSV or JSON lines; 'indistinct verify' reads all")
+        found.cannot_tell("its cells: this reads one table or two, as CSV or JSON lines")
         return found
     roles = {role: [name for name, column in policy["columns"].items() if column["role"] == role] for role in ROLES}
-    tables = {Path(name).stem: read_table(folder / name, manifest) for name in manifest["files"]}
-    (judge_one if form == "one table" else judge_two)(found, manifest, tables, roles)
+    tables = {Path(name).stem: read_table(folder / name, manifest, found) for name in manifest["files"]}
+    counted = (judge_one if form == "one table" else judge_two)(found, manifest, tables, roles)
     limit, eligible = policy.get("max_suppression"), manifest["released"] + manifest["suppressed"]
     if limit is not None and "drawn" not in manifest:
         allowed = int(limit * eligible + NEAR) if isinstance(limit, float) else min(limit, eligible)
         found.check(manifest["suppressed"] <= allowed, f"{manifest['suppressed']} rows suppressed, {allowed} allowed")
     found.check(manifest["verdict"]["passed"] is True, "the manifest says that it verified")
-    found.leave("who signed it, that cells are true, that this policy was agreed on: that needs key, original, policy")
+    why = why_undecided(manifest)
+    if why is not None:
+        found.cannot_tell(f"whether each statement holds, because of {why}")
+    elif not found.wrong:
+        wrong = ["its tables"] if counted is None else wrong_statements(manifest, counted)
+        found.check(not wrong, f"every statement can stand beside the others{': not ' * bool(wrong)}{', '.join(wrong)}")
     return found
 
 
@@ -238,12 +334,12 @@ def main(arguments: list[str]) -> int:
     folder = Path(arguments[0]) if arguments else Path(__file__).resolve().parent
     try:
         found = verify(folder)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         sys.stderr.write(f"{folder}: is no release that can be read ({type(error).__name__})\n")
         return 2
-    said = ("what was checked holds", "FAILED")[bool(found.wrong)]
+    said = "FAILED" if found.wrong else "UNDECIDED" if found.undecided else "what was checked holds"
     sys.stdout.write("\n".join([*found.lines, f"{said}; not checked: {found.unchecked}", ""]))
-    return int(found.wrong > 0)
+    return 1 if found.wrong else 3 if found.undecided else 0
 
 
 if __name__ == "__main__":
