@@ -92,7 +92,7 @@ STILL_ASKING_FORMS = {"ledger/again.py"}
 STILL_READING_KEYS = {"policy/stated_policy.py"}
 """Modules that read a manifest by the names of its fields as JSON; ``recount_alone`` has nothing but JSON."""
 
-MOST_FILES_PASSED = {"a CSV file": 60, "two tables": 62, "with a ledger": 74}
+MOST_FILES_PASSED = {"a CSV file": 63, "two tables": 63, "with a ledger": 77}
 """How many files a table passes through at most on its way to a release; 40 would be enough for readers."""
 
 MAY_SHARE_A_NAME = {"recoding"}
