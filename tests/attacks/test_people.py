@@ -116,7 +116,7 @@ def test_homogeneity_is_counted_in_people_who_have_the_same_rows() -> None:
     table = pa.table(cells | {"pseudonym": [whose * 32 for whose in cells["pseudonym"]]})
     by_rows = attacks.homogeneity(table.drop(["pseudonym"]), visits_policy("who"), share=1)
     assert (by_rows.unit, by_rows.columns[0].same_groups) == ("row", 0)
-    report = attacks.homogeneity(table, visits_policy(Person(("who",), "pseudonym")), share=1)
+    report = attacks.homogeneity(table, visits_policy(Person(("who",), "pseudonym")), share=1, common=1)
     assert (report.unit, report.rows, report.groups) == ("person", 3, 2)
     assert (report.columns[0].same_groups, report.columns[0].same_rows) == (2, 3)
     first = report.findings[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Sequence
 from functools import partial
 from html.parser import HTMLParser
@@ -120,8 +121,11 @@ def test_homogeneity_shows_groups_with_one_value(hospital: dict[str, Path], tmp_
     table = save(tmp_path / "same.csv", HOSPITAL_COLUMNS, rows)
     content = answer("homogeneity", hospital["policy"], table)
     counts = {"same_groups": 1, "same_rows": 2, "alike_groups": 1, "alike_rows": 2}
-    nothing = {"common_rows": 0, "empty_rows": 0, "harmless_rows": 0}
-    assert content["columns"] == [{"column": "Problem", **counts, **nothing}]
+    nothing = {"common_rows": 0, "empty_rows": 0, "harmless_rows": 0, "exposed_values": 1}
+    (column,) = content["columns"]
+    flu = sum(row[4] == "flu" for row in rows) / len(rows)
+    assert column.pop("bits") == pytest.approx(-math.log2(flu))
+    assert column == {"column": "Problem", **counts, **nothing}
     assert content["findings"][0]["labels"]["BirthDate"] == "1967"
     told = run("homogeneity", hospital["policy"], table, "--share", "0.5").output
     assert "all have one and the same Problem" in " ".join(told.split())
@@ -138,7 +142,9 @@ def test_what_nearly_everybody_has_exposes_nobody(ill: int, is_broken: bool) -> 
     assert report.is_broken == is_broken  # a whole group that has it is told, that others have not is known anyhow
     assert column.same_rows - column.common_rows == ill
     assert [finding.labels for finding in report.findings] == [{"town": "0"}] * is_broken
-    assert "of these rows have what 90% of the whole release have" in report.summary
+    assert "of these rows have what at least 50% of the whole release have" in report.summary
+    assert column.bits == pytest.approx(math.log2(60 / 4) if is_broken else 0)
+    assert column.exposed_values == is_broken
 
 
 @pytest.mark.parametrize(("limited", "exposed"), [(("yes",), 3), (("no",), 6), (("yes", "no"), 9), ((), 9)])
@@ -148,13 +154,16 @@ def test_of_values_that_are_limited_by_name_the_others_are_no_secret(limited: tu
     models += [ix.AlphaK(dict.fromkeys(limited, 0.8), 2, column="hiv")] if limited else []
     policy = ix.Policy({"town": ix.quasi(), "hiv": ix.sensitive()}, models)
     table = pa.table({"town": list("aaabbbcccdddeee"), "hiv": ["yes"] * 3 + ["no"] * 6 + ["yes", "no", "no"] * 2})
-    report = ix.attacks.homogeneity(table, policy)
+    report = ix.attacks.homogeneity(table, policy, common=0.7)
     (column,) = report.columns
     assert (column.same_rows, column.exposed_rows, column.harmless_rows) == (9, exposed, 9 - exposed)
     assert ("have a value that the policy does not limit" in report.summary) is (exposed < 9)
     assert len(report.findings) == exposed / 3
     every = ix.Policy({"town": ix.quasi(), "hiv": ix.sensitive()}, [ix.KAnonymity(3), ix.AlphaK(0.8, 2)])
-    assert ix.attacks.homogeneity(table, every).columns[0].exposed_rows == 9  # one share for all values names none
+    found = ix.attacks.homogeneity(table, every, common=0.7).columns[0]
+    assert found.exposed_rows == 9  # one share for all values names none
+    usual = ix.attacks.homogeneity(table, policy).columns[0]  # two thirds have "no", which is news only if it is named
+    assert usual.exposed_rows == (exposed if limited else 3)
 
 
 @pytest.mark.parametrize("recorded", [0, 3])
@@ -170,9 +179,9 @@ def test_groups_of_which_nothing_was_recorded_expose_nobody(recorded: int) -> No
 
 
 def test_advice_on_groups_with_one_value_names_the_columns() -> None:
-    cells = {"ill": ["flu"] * 6, "pay": ["9"] * 3 + ["1", "2", "3"]}
+    cells = {"ill": ["flu"] * 9, "pay": ["9"] * 3 + [str(row) for row in range(6)]}
     policy = ix.Policy({"town": ix.quasi(), **dict.fromkeys(cells, ix.sensitive())}, [ix.KAnonymity(3)])
-    table = pa.table({"town": list("aaabbb"), **cells})
+    table = pa.table({"town": list("aaabbbccc"), **cells})
     lines, drop, some, other = ix.attacks.homogeneity(table, policy).advice
     assert 'column = "pay" in the policy' in lines  # everybody has flu: no release could hide that
     assert 'pay = { role = "drop" }' in drop
@@ -197,7 +206,7 @@ def test_a_group_of_many_columns_is_described_by_what_it_tells() -> None:
     policy = ix.Policy({**dict.fromkeys(wide, ix.quasi(ix.suppress())), "ill": ix.sensitive()}, [ix.KAnonymity(3)])
     (finding,) = ix.attacks.homogeneity(pa.table({**wide, "ill": ["flu"] * 3}), policy, share=1.0).findings or (None,)
     assert finding is None  # the whole release has it
-    table = pa.table({name: [*own, *(["y"] * 3)] for name, own in wide.items()} | {"ill": ["flu"] * 3 + list("abc")})
+    table = pa.table({name: [*own, *(["y"] * 4)] for name, own in wide.items()} | {"ill": ["flu"] * 3 + list("abcd")})
     (finding,) = ix.attacks.homogeneity(table, policy).findings
     assert finding is not None
     assert finding.sentence == "Of the 3 rows with q9 x, q10 x, q11 x, and * in 9 all have one and the same ill."
@@ -217,7 +226,7 @@ def test_a_summary_names_the_columns_that_tell_most() -> None:
     table = pa.table({"town": [str(row // 3) for row in range(30)]} | cells)
     policy = ix.Policy({"town": ix.quasi()} | {name: ix.sensitive() for name in cells}, [ix.KAnonymity(3)])
     said = ix.attacks.homogeneity(table, policy).summary
-    assert said.startswith("s8 is the same for all of 24 rows in 8 groups")
+    assert said.startswith("s4 is the same for all of 12 rows in 4 groups")
     assert said.endswith("; and 2 more columns")
     assert said.count("is the same") == 6
 

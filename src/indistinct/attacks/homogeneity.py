@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from indistinct.array_types import BoolArray
 from indistinct.attacks.attack import Attack, most_option, option
@@ -72,6 +73,8 @@ class AlikeGroup:
     share: float
     """The share of the rows, or people, that have the most frequent value."""
     unit: Unit = "row"
+    bits: float = 0.0
+    """What it tells beyond the whole release: log2 of that share, divided by the value's share in all."""
 
     @property
     def sentence(self) -> str:
@@ -93,13 +96,18 @@ class AlikeColumn:
     alike_rows: int
     """Rows of groups in which at least the given share has one value."""
     common_rows: int = 0
-    """Those of the former in groups in which all have the value that so large a share of the whole release has, too:
-    no release could hide that, and a group tells little beyond it."""
+    """Those of the former in groups in which all have a value that a large share of the whole release has, too, and
+    that no model limits by name: belief in it hardly rises."""
     empty_rows: int = 0
     """Those of the others in groups in which all cells are missing: what follows is that nothing was recorded."""
     harmless_rows: int = 0
     """Those of the others in groups that share a value which is no secret by the policy: an (α,k)-model limits some
     values of the column by name, and not this one."""
+
+    exposed_values: int = 0
+    """How many different values the exposed groups tell."""
+    bits: float = 0.0
+    """The most that an exposed group tells beyond the column itself, in bits: log2(1 / share of its value in all)."""
 
     @property
     def exposed_rows(self) -> int:
@@ -117,6 +125,8 @@ class HomogeneityReport(AttackReport):
     rows: int
     groups: int
     share: float
+    common: float
+    """The share of the whole release from which a value is no news of a group."""
     columns: tuple[AlikeColumn, ...]
     findings: tuple[AlikeGroup, ...]
     """The groups that tell most, worst first; no more than were asked for."""
@@ -138,6 +148,9 @@ class HomogeneityReport(AttackReport):
         for column in self.columns:
             figures[f"{many} that share their {column.column} with their whole group"] = column.same_rows
             figures[f"{many} of groups that nearly all share one {column.column}"] = column.alike_rows
+            figures[f"{many} whose {column.column} is exposed by that"] = column.exposed_rows
+            figures[f"values of {column.column} exposed"] = column.exposed_values
+            figures[f"bits learned of {column.column}, at most"] = column.bits
         return figures
 
     def tables(self) -> list[ReportTable]:
@@ -186,7 +199,7 @@ class HomogeneityReport(AttackReport):
     def _in_common(self, column: AlikeColumn) -> str:
         """Say how much of it is what nearly everybody has, or nothing at all."""
         having = {
-            f"what {self.share:.0%} of the whole release have": column.common_rows,
+            f"what at least {self.common:.0%} of the whole release have": column.common_rows,
             "no value": column.empty_rows,
             "a value that the policy does not limit": column.harmless_rows,
         }
@@ -195,6 +208,9 @@ class HomogeneityReport(AttackReport):
             for what, rows in having.items()
             if rows
         ]
+        if column.exposed_rows:
+            values = counted(column.exposed_values, "value")
+            said.append(f"{column.exposed_rows:,} are exposed, by {values} and up to {column.bits:.1f} bits")
         return f" ({', '.join(said)})" if said else ""
 
 
@@ -214,9 +230,18 @@ class Homogeneity(Attack):
     share: float = option(
         0.9, "The share of a group's rows with one value that is too large.", float, least=0, largest=1
     )
+    common: float = option(
+        0.5,
+        "The share of all rows with a value from which a group that shares it exposes nobody.",
+        float,
+        least=0,
+        largest=1,
+    )
     most: int = most_option("How many groups to describe; all are counted.")
 
     def __post_init__(self) -> None:
+        if not 0 < self.common <= 1:
+            raise PolicyError(f"common: must be above 0 and at most 1, got {self.common!r}")
         if not 0 < self.share <= 1:
             raise PolicyError(f"share: must be above 0 and at most 1, got {self.share!r}")
 
@@ -234,34 +259,49 @@ class Homogeneity(Attack):
                 columns.append(column)
                 for group in worst:
                     size, largest = int(found.sizes[group]), int(found.largest[group])
-                    findings.append(AlikeGroup(found.labels(group), found.column, size, largest / size, unit))
-        findings.sort(key=lambda one: (-one.share, -one.rows))
+                    bits = float(found.bits[group])
+                    findings.append(AlikeGroup(found.labels(group), found.column, size, largest / size, unit, bits))
+        findings.sort(key=lambda one: (-one.share, -one.rows, -one.bits))
         notes = [BY_PROFILE] if by_people else people_notes(policy)
         notes += [ALIKE] if notes and not by_people else []
         return HomogeneityReport(
-            units, groups, self.share, tuple(columns), tuple(findings[: self.most]), tuple(notes), unit
+            units, groups, self.share, self.common, tuple(columns), tuple(findings[: self.most]), tuple(notes), unit
         )
 
     def _look_at(self, found: _Shares, policy: Policy) -> tuple[AlikeColumn, list[int]]:
         """Return the numbers of one sensitive column, and the groups that tell most about it."""
         is_alike, is_same = found.largest >= self.share * found.sizes - 1e-9, found.largest == found.sizes
         same, alike = (int(found.sizes[one].sum()) for one in (is_same, is_alike))
-        is_common = found.has_common(self.share)
+        limited = _limited_values(policy, found.column)
+        is_secret = found.has_one_of(limited)
+        is_harmless = ~is_secret & bool(limited) & ~found.is_missing[found.values]
+        is_common = (found.shares >= self.common - 1e-9) & ~is_secret & ~is_harmless
         is_empty = found.is_missing[found.values] & ~is_common
-        is_harmless = found.has_other_than(_limited_values(policy, found.column)) & ~is_common & ~is_empty
+        is_exposed = is_same & ~is_common & ~is_empty & ~is_harmless
         less = [int(found.sizes[is_same & one].sum()) for one in (is_common, is_empty, is_harmless)]
-        column = AlikeColumn(found.column, int(is_same.sum()), same, int(is_alike.sum()), alike, *less)
+        column = AlikeColumn(
+            found.column,
+            int(is_same.sum()),
+            same,
+            int(is_alike.sum()),
+            alike,
+            *less,
+            len(np.unique(found.values[is_exposed])),
+            float(found.bits[is_exposed].max(initial=0.0)),
+        )
         return column, found.worst(is_alike & ~is_common & ~is_empty & ~is_harmless)[: self.most]
 
 
 def homogeneity(
-    release: Any, policy: OnePolicy, *, share: float = 0.9, most: int = 20, **reading: Any
+    release: Any, policy: OnePolicy, *, share: float = 0.9, common: float = 0.5, most: int = 20, **reading: Any
 ) -> HomogeneityReport:
     """Return the groups in which at least a ``share`` of the rows has the same sensitive value.
 
     ``release`` is a Release, a release folder or a released table of any kind; of two tables the groups are the
-    classes. ``most`` groups are described, all are counted. ``reading`` goes to the engine. With pseudonyms people are
-    counted: a group is those with the same rows, and somebody has each value that one of her rows shows.
+    classes. Nobody is exposed by a value that is missing, nor by one that a share of ``common`` of all rows have and
+    that no model limits by name. ``most`` groups are described, all are counted. ``reading`` goes to the engine. With
+    pseudonyms people are counted: a group is those with the same rows, and somebody has each value that one of her
+    rows shows.
 
     >>> import pyarrow as pa
     >>> from indistinct import KAnonymity, Policy, quasi, sensitive
@@ -270,7 +310,7 @@ def homogeneity(
     >>> report.columns[0].same_rows, report.findings[0].labels
     (2, {'sex': 'f'})
     """
-    return Homogeneity(share, most).attack(Homogeneity.target_of(release, policy, **reading))
+    return Homogeneity(share, common, most).attack(Homogeneity.target_of(release, policy, **reading))
 
 
 def _limited_values(policy: Policy, column: str) -> set[str]:
@@ -295,9 +335,16 @@ class _Shares:
     labels: Callable[[int], dict[str, Label]]
     """What the cells of a group are."""
 
-    def has_common(self, share: float) -> BoolArray:
-        """Return of each group whether most of it have the value that at least a share of all have."""
-        found: BoolArray = self.having[self.values] >= share * self.sizes.sum() - 1e-9
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of all that have the value which most of each group have."""
+        found: NDArray[np.float64] = self.having[self.values] / max(1, int(self.sizes.sum()))
+        return found
+
+    @property
+    def bits(self) -> NDArray[np.float64]:
+        """What each group tells of that value beyond its share of all: log2 of how much larger its share there is."""
+        found: NDArray[np.float64] = np.log2(np.maximum(self.largest / self.sizes / self.shares, 1.0))
         return found
 
     @property
@@ -305,9 +352,9 @@ class _Shares:
         """Which code stands for a missing cell."""
         return np.array([text is None for text in self.texts], np.bool_)
 
-    def has_other_than(self, limited: set[str]) -> BoolArray:
-        """Return of each group whether most of it have another value than some; of none if there are no such values."""
-        return np.array([bool(limited) and text not in limited for text in self.texts], np.bool_)[self.values]
+    def has_one_of(self, some: set[str]) -> BoolArray:
+        """Return of each group whether most of it have one of some values."""
+        return np.array([text in some for text in self.texts], np.bool_)[self.values]
 
     def worst(self, is_alike: BoolArray) -> list[int]:
         """Return the groups that are alike, those first that tell most, of most."""
