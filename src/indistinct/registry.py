@@ -219,7 +219,7 @@ ATTACKS: Registry[Attack] = Registry(
         "singling_out": "attacks.guessing.singling_out:SinglingOut",
         "maps": "attacks.linking.maps:Maps",
         "totals": "attacks.known_totals:KnownTotals",
-        "joined_values": "attacks.joined_values:JoinedValues",
+        "joined_values": "attacks.other_columns:JoinedValues",
     },
 )
 """Every attack by its name, in the order in which they are run."""

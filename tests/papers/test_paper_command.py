@@ -13,7 +13,7 @@ import indistinct as ix
 from helpers.papers import FIGURE_4, HOSPITAL_ADDED, HOSPITAL_GT1, SAMARATI, SWEENEY, SWEENEY_FIGURE_4, at
 from indistinct.cli import app
 from indistinct.papers import FIGURES, Differs, PaperTable, Statement, wong_2007
-from indistinct.papers.inputs import hierarchies, printed, table
+from indistinct.papers.inputs import as_printed, hierarchies, table
 
 SMALL = [name for name, (_, figure) in FIGURES.items() if not figure.is_large]
 NOT_COMPUTED = {
@@ -73,13 +73,13 @@ def test_the_printed_tables_are_those_that_other_tests_type_from_the_papers():
     columns = ("Race", "ZIP")
     for node in ((0, 1), (1, 0), (0, 2), (1, 1), (1, 2)):
         name = f"samarati-figure-4 GT[{node[0]},{node[1]}]"
-        assert dict(printed(name).rows) == Counter(at(FIGURE_4, columns, SAMARATI, node))
+        assert dict(as_printed(name).rows) == Counter(at(FIGURE_4, columns, SAMARATI, node))
     rows = [(race, code) for race, code in SWEENEY_FIGURE_4]
     for node in ((0, 1), (1, 0), (0, 2), (1, 1)):
         by_hand = Counter(at(rows, columns, SWEENEY, node))
-        shown = printed(f"achieving-figure-4 GT[{node[0]},{node[1]}]").rows
+        shown = as_printed(f"achieving-figure-4 GT[{node[0]},{node[1]}]").rows
         assert {tuple(cell.lower() for cell in cells): number for cells, number in shown} == by_hand
-    assert dict(printed("model-example-7 safe").rows) == Counter([*HOSPITAL_GT1, *HOSPITAL_ADDED])
+    assert dict(as_printed("model-example-7 safe").rows) == Counter([*HOSPITAL_GT1, *HOSPITAL_ADDED])
     known = {name: {row[0]: row for row in own.table()} for name, own in hierarchies("samarati").items()}
     assert known == SAMARATI
     assert PaperTable.of_arrow(table("samarati-figure-4")) == PaperTable.of(columns, FIGURE_4)

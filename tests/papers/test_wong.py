@@ -131,12 +131,12 @@ def test_the_way_to_table_3():
 
 def test_table_7_is_the_join_of_tables_5_and_6():
     with ix.anonymize(raw_table(), policy(), algorithm="lossy-join") as release:
-        joined = release.joined().select([*COLUMNS])
+        joined = release.join().select([*COLUMNS])
     assert cells(joined) == Counter(
         (*person[:3], illness[3]) for pair in ((0, 1), (2, 3), (4, 5)) for person in at(pair) for illness in at(pair)
     )
     with ix.anonymize(raw_table(), policy()) as release, pytest.raises(ix.TableError, match="two tables"):
-        release.joined()
+        release.join()
 
 
 def at(places):

@@ -16,10 +16,10 @@ from indistinct.attacks.guessing import (
     singling_out,
 )
 from indistinct.attacks.homogeneity import HomogeneityReport, homogeneity
-from indistinct.attacks.joined_values import JoinedReport, joined_values
 from indistinct.attacks.known_totals import TotalsReport, totals
 from indistinct.attacks.linking import LinkReport, MapReport, link, maps
 from indistinct.attacks.order import UnsortedReport, unsorted
+from indistinct.attacks.other_columns import JoinedReport, joined_values
 from indistinct.attacks.run import AttackRun, run
 from indistinct.attacks.sharpening import DowncodingReport, RefinementReport, downcoding, refinement
 from indistinct.attacks.uniqueness import UniquenessReport, uniqueness

@@ -147,7 +147,7 @@ class KnownTotals(Attack):
                 sizes = np.zeros(len(labels), np.int64)
                 sizes[np.asarray(counts.codes[0], np.int64)] = counts.counts
                 values = tuple(totals)
-                covered = _covered(Coverage.of(hierarchy_of(target.policy, name), labels, values), len(values))
+                covered = _places_covered(Coverage.of(hierarchy_of(target.policy, name), labels, values), len(values))
                 left = possible_values(sizes.tolist(), covered, [totals[value] for value in values], name)
                 findings += [
                     InferredCells(name, label, int(size), tuple(values[place] for place in sorted(own)), len(before))
@@ -176,7 +176,7 @@ def totals(release: Any, policy: OnePolicy, known: Totals, **reading: Any) -> To
     return KnownTotals(known).attack(KnownTotals.target_of(release, policy, **reading))
 
 
-def _covered(coverage: Coverage, values: int) -> list[set[int]]:
+def _places_covered(coverage: Coverage, values: int) -> list[set[int]]:
     """Return the places of the values that each label covers."""
     ranks = coverage.ranks.tolist()
     return [{place for place in range(values) if ranks[place] in covers} for covers in map(set, coverage.covered)]

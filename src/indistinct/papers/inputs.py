@@ -45,10 +45,10 @@ def _as_table(rows: list[list[str]]) -> pa.Table:
     return pa.table({name: pa.array([row[place] for row in body], pa.string()) for place, name in enumerate(head)})
 
 
-def printed(name: str) -> PaperTable:
+def as_printed(name: str) -> PaperTable:
     """Return a table as a paper prints it.
 
-    >>> printed("achieving-figure-13 V").rows[0]
+    >>> as_printed("achieving-figure-13 V").rows[0]
     (('1964', '02138', '3'), 1)
     """
     head, *body = _content()["printed"][name].strip().splitlines()

@@ -12,7 +12,7 @@ import pyarrow as pa
 from indistinct.attacks import link
 from indistinct.hierarchy import levels, prefix, suppress
 from indistinct.papers.figure import Differs, Figure, PaperTable
-from indistinct.papers.inputs import example, hierarchies, policy, printed, table
+from indistinct.papers.inputs import as_printed, example, hierarchies, policy, table
 from indistinct.pipeline import anonymize, datafly_steps, distance_matrix, solutions
 from indistinct.pipeline.mu_argus_session import MuArgusSession
 from indistinct.policy import Policy, quasi
@@ -36,7 +36,7 @@ def _vectors(found: list[Any]) -> list[list[int]]:
     return sorted(list(one.vector) for one in found)
 
 
-def _named(node: tuple[int, ...]) -> str:
+def _name_of(node: tuple[int, ...]) -> str:
     """Return a vector as the paper writes it: GT[0,1]."""
     return f"GT[{','.join(map(str, node))}]"
 
@@ -50,7 +50,7 @@ def _at(rows: pa.Table, node: tuple[int, ...], k: int, budget: int = 0) -> tuple
 
 
 def _all_printed(figure: str, nodes: Iterable[tuple[int, ...]]) -> dict[str, PaperTable]:
-    return {_named(node): printed(f"samarati-{figure} {_named(node)}") for node in nodes}
+    return {_name_of(node): as_printed(f"samarati-{figure} {_name_of(node)}") for node in nodes}
 
 
 def _figure_1() -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _figure_4() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for node in NODES[1:]:
         made, verdict = _at(rows, node, 1)
-        found |= {_named(node): made, f"{_named(node)} satisfies k-anonymity up to k =": verdict.smallest_group}
+        found |= {_name_of(node): made, f"{_name_of(node)} satisfies k-anonymity up to k =": verdict.smallest_group}
     for k in (2, 3):
         found[f"{k}-minimal (Example 3.5)"] = _vectors(solutions(rows, policy("samarati", SMALL, k, 0)))
     return found
@@ -119,7 +119,7 @@ def _figure_5() -> dict[str, Any]:
 def _figure_6() -> dict[str, Any]:
     rows = _medical()
     found: dict[str, Any] = {"2-minimal generalizations": _vectors(solutions(rows, policy("samarati", QUASI, 2, 0)))}
-    return found | {_named(node): _at(rows, node, 2)[0] for node in ((0, 2, 1, 2, 2), (1, 3, 0, 1, 1))}
+    return found | {_name_of(node): _at(rows, node, 2)[0] for node in ((0, 2, 1, 2, 2), (1, 3, 0, 1, 1))}
 
 
 def _figure_7() -> dict[str, Any]:
@@ -138,15 +138,15 @@ def _figure_7() -> dict[str, Any]:
 
 def _figure_8() -> dict[str, Any]:
     rows = table("samarati-figure-8")
-    return {_named(node): _at(rows, node, 1)[0] for node in NODES[1:]}
+    return {_name_of(node): _at(rows, node, 1)[0] for node in NODES[1:]}
 
 
 def _figure_9() -> dict[str, Any]:
     rows = table("samarati-figure-8")
-    found: dict[str, Any] = {_named(node): _at(rows, node, 2, 4)[0] for node in NODES}
+    found: dict[str, Any] = {_name_of(node): _at(rows, node, 2, 4)[0] for node in NODES}
     matrix = distance_matrix(rows, policy("samarati", SMALL, 2))
     return found | {
-        "tuples to suppress (Example 4.1)": {_named(node): matrix.required_suppression(node) for node in NODES}
+        "tuples to suppress (Example 4.1)": {_name_of(node): matrix.required_suppression(node) for node in NODES}
     }
 
 
@@ -236,7 +236,7 @@ def _figure_12() -> dict[str, Any]:
 
 
 def _figure_12_printed() -> dict[str, Any]:
-    shown = printed("samarati-figure-12 released")
+    shown = as_printed("samarati-figure-12 released")
     rows = [list(cells) for cells, number in shown.rows for _ in range(number)]
     for row in rows:
         if row[3:] == ["female", "94139"]:
@@ -321,7 +321,7 @@ FIGURES = (
         lambda: {
             **_all_printed("figure-4", NODES[1:]),
             **{
-                f"{_named(node)} satisfies k-anonymity up to k =": k
+                f"{_name_of(node)} satisfies k-anonymity up to k =": k
                 for node, k in zip(NODES[1:], (2, 4, 3, 6, 12), strict=True)
             },
             "2-minimal (Example 3.5)": [[0, 1], [1, 0]],
@@ -346,8 +346,8 @@ FIGURES = (
         _figure_7,
         lambda: {
             "2-minimal generalizations without the last tuple": [[0, 1, 0, 0, 0]],
-            "GT[0,1,0,0,0]": printed("samarati-figure-7 GT[0,1,0,0,0]"),
-            "Figure 6 with the last tuple suppressed": printed("samarati-figure-7 GT[0,1,0,0,0]"),
+            "GT[0,1,0,0,0]": as_printed("samarati-figure-7 GT[0,1,0,0,0]"),
+            "Figure 6 with the last tuple suppressed": as_printed("samarati-figure-7 GT[0,1,0,0,0]"),
             "tuples that suppression alone would remove (section 4)": 11,
         },
     ),
@@ -365,7 +365,7 @@ FIGURES = (
         _figure_9,
         lambda: {
             **_all_printed("figure-9", NODES),
-            "tuples to suppress (Example 4.1)": dict(zip(map(_named, NODES), (4, 2, 1, 1, 0, 0), strict=True)),
+            "tuples to suppress (Example 4.1)": dict(zip(map(_name_of, NODES), (4, 2, 1, 1, 0, 0), strict=True)),
         },
     ),
     Figure(
@@ -396,7 +396,7 @@ FIGURES = (
         "distance vectors between tuples",
         _figure_11,
         lambda: {
-            "vectors": printed("samarati-figure-11 vectors"),
+            "vectors": as_printed("samarati-figure-11 vectors"),
             "<asian,94139> and <black,94139>": [1, 0],
             "what a solution with t11 dominates (Example 5.1)": [[0, 2, 1, 2, 2], [1, 3, 0, 1, 1]],
             "least height of a solution with t11": 6,

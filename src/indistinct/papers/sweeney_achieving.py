@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from indistinct.attacks import totals
 from indistinct.papers.figure import Differs, Figure, PaperTable
-from indistinct.papers.inputs import HOSPITAL, example, hierarchies, plain_policy, policy, printed, table
+from indistinct.papers.inputs import HOSPITAL, as_printed, example, hierarchies, plain_policy, policy, table
 from indistinct.pipeline import anonymize, best_tables, datafly_steps, solutions
 from indistinct.pipeline.mu_argus_session import MuArgusSession
 from indistinct.policy import Policy, quasi
@@ -119,14 +119,14 @@ def _precision(shown: PaperTable) -> float:
 
 def _figure_7() -> dict[str, Any]:
     rows = example("hospital")
-    found: dict[str, Any] = {"Prec(GT)": _precision(printed("achieving-figure-7 GT"))}
+    found: dict[str, Any] = {"Prec(GT)": _precision(as_printed("achieving-figure-7 GT"))}
     made = best_tables(rows, _hospital(0))
     try:
         found["tables that MinGen ends with, cell by cell"] = len(made)
         found["their Prec"] = round(made[0].measures["precision"], 4)
         for number, release in enumerate(made, 1):
             found[f"table {number}"] = PaperTable.of_arrow(release.table, HOSPITAL)
-        found["GT is one of them"] = printed("achieving-figure-7 GT") in [
+        found["GT is one of them"] = as_printed("achieving-figure-7 GT") in [
             PaperTable.of_arrow(release.table, HOSPITAL) for release in made
         ]
     finally:
@@ -156,7 +156,7 @@ def _figure_9_printed() -> dict[str, Any]:
     return {
         "A": PaperTable.of([*HOSPITAL, "#occurs"], rows),
         "A: distinct values": [2, 12, 2, 3],
-        "B": printed("achieving-figure-9 B"),
+        "B": as_printed("achieving-figure-9 B"),
         "B: distinct values": [2, 3, 2, 3],
     }
 
@@ -222,7 +222,7 @@ def _figure_15() -> dict[str, Any]:
                 told = totals(release, _hospital(), {"Gender": men_and_women})
                 found["blank cells of Gender that the numbers of men and women tell"] = told.inferred
                 found["what they are"] = [list(one.values) for one in told.findings]
-    shown = dict(printed("achieving-figure-15 MT actual").rows)
+    shown = dict(as_printed("achieving-figure-15 MT actual").rows)
     return found | {"tuples of MT actual equal to t7": shown["white", "1964", "male", "02138"]}
 
 
@@ -255,7 +255,7 @@ FIGURES = (
         "generalized tables, their k and their precision",
         _figure_4,
         lambda: {
-            **{f"GT[{a},{b}]": printed(f"achieving-figure-4 GT[{a},{b}]") for a, b in SMALL_NODES},
+            **{f"GT[{a},{b}]": as_printed(f"achieving-figure-4 GT[{a},{b}]") for a, b in SMALL_NODES},
             **{
                 f"GT[{a},{b}] satisfies k-anonymity up to k =": k
                 for (a, b), k in zip(SMALL_NODES, (2, 4, 4, 2), strict=True)
@@ -296,7 +296,7 @@ FIGURES = (
         "Figures 8 and 10, section 4.1",
         "the table that Datafly ends with",
         _figure_10,
-        lambda: {"MGT": printed("achieving-figure-10 MGT"), "Prec(MGT)": 0.75, "tuples suppressed": 2},
+        lambda: {"MGT": as_printed("achieving-figure-10 MGT"), "Prec(MGT)": 0.75, "tuples suppressed": 2},
     ),
     Figure(
         "achieving-figure-12",
@@ -311,7 +311,7 @@ FIGURES = (
         "Figures 11 and 13",
         "the test of Most × More",
         _figure_13,
-        lambda: {"V": printed("achieving-figure-13 V"), "does not satisfy k": [["1965", "02139"]]},
+        lambda: {"V": as_printed("achieving-figure-13 V"), "does not satisfy k": [["1965", "02139"]]},
         note="sid, the tuples of each value, is left out: a session knows rows by their labels alone",
     ),
     Figure(
@@ -319,7 +319,7 @@ FIGURES = (
         "Figure 14",
         "outliers before suppression",
         _figure_14,
-        lambda: {"outliers": printed("achieving-figure-14 outliers")},
+        lambda: {"outliers": as_printed("achieving-figure-14 outliers")},
     ),
     Figure(
         "achieving-figure-15",
@@ -327,10 +327,10 @@ FIGURES = (
         "what µ-Argus releases",
         _figure_15,
         lambda: {
-            "MT": printed("achieving-figure-15 MT"),
+            "MT": as_printed("achieving-figure-15 MT"),
             "MT: 2-anonymous": False,
             "blank cells of Gender that the numbers of men and women tell": 1,
-            "MT actual, if only pairs with BirthDate are tested": printed("achieving-figure-15 MT actual"),
+            "MT actual, if only pairs with BirthDate are tested": as_printed("achieving-figure-15 MT actual"),
             "MT actual, if only pairs with BirthDate are tested: 2-anonymous": False,
             "tuples of MT actual equal to t7": 1,
         },

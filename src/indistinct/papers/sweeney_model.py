@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from indistinct.attacks import complementary, joined_values, unsorted
 from indistinct.papers.figure import Differs, Figure, PaperTable
-from indistinct.papers.inputs import HOSPITAL, example, hierarchies, plain_policy, policy, printed, table
+from indistinct.papers.inputs import HOSPITAL, as_printed, example, hierarchies, plain_policy, policy, table
 from indistinct.pipeline import anonymize
 from indistinct.proof.verdict import verify
 from indistinct.search import Chosen
@@ -85,7 +85,7 @@ def _figure_3() -> dict[str, Any]:
     }
 
 
-def _linked(first: pa.Table, second: pa.Table) -> list[list[str]]:
+def _join_releases(first: pa.Table, second: pa.Table) -> list[list[str]]:
     """Join two releases on Problem, and keep the lower of two labels where one lies above the other."""
     known = {
         name: [
@@ -118,7 +118,7 @@ def _figures_4_and_5() -> dict[str, Any]:
     given = policy("sweeney", HOSPITAL, 2, 0, secret=["Problem"])
     first, second = example("gt1"), example("gt3")
     report = complementary([first, second], given)
-    linked = PaperTable.of(ALL, _linked(first, second))
+    linked = PaperTable.of(ALL, _join_releases(first, second))
     tuples = Counter(cells[:4] for cells, number in linked.rows for _ in range(number))
     pairs = sum(one == other for one in first["Problem"].to_pylist() for other in second["Problem"].to_pylist())
     return {
@@ -194,8 +194,8 @@ FIGURES = (
         "unsorted matching",
         _figure_3,
         lambda: {
-            "GT1": printed("model-figure-3 GT1"),
-            "GT2": printed("model-figure-3 GT2"),
+            "GT1": as_printed("model-figure-3 GT1"),
+            "GT2": as_printed("model-figure-3 GT2"),
             "rows disclosed where positions correspond (Example 5)": 12,
             "rows disclosed where they are random": 0,
         },
@@ -211,7 +211,7 @@ FIGURES = (
             "pairs with the same Problem": Differs(
                 12, 18, "three problems occur twice; the twelve rows of LT are the pairs whose labels agree"
             ),
-            "LT": printed("model-figure-4 LT"),
+            "LT": as_printed("model-figure-4 LT"),
             "unique in LT": UNIQUE,
             "tuples that the attack finds": UNIQUE,
             "GT1 with a release that is based on it": [],
@@ -225,7 +225,7 @@ FIGURES = (
         lambda: {
             "GTt1 is 2-anonymous": True,
             "unique by GT1 and GTt1": UNIQUE,
-            "GT1 with the new tuples": printed("model-example-7 safe"),
+            "GT1 with the new tuples": as_printed("model-example-7 safe"),
             "it is 2-anonymous": True,
             "unique by GT1 and that": [],
         },

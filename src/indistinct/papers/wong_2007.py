@@ -15,7 +15,7 @@ from indistinct.engine import open_table
 from indistinct.errors import TableError
 from indistinct.hierarchy import Hierarchy, intervals
 from indistinct.papers.figure import Figure, PaperTable
-from indistinct.papers.inputs import adult_hierarchy, example, hierarchies, policy, printed
+from indistinct.papers.inputs import adult_hierarchy, as_printed, example, hierarchies, policy
 from indistinct.pipeline import anonymize, solutions
 from indistinct.policy import Policy, quasi, sensitive
 from indistinct.privacy import AlphaK, LDiversity, PrivacyModel
@@ -64,7 +64,7 @@ TABLE_8 = {
 }
 
 
-def _given(k: int = 2, alpha: float = 0.5) -> Policy:
+def _policy_of(k: int = 2, alpha: float = 0.5) -> Policy:
     return policy("wong", QUASI, max_suppression=0, secret=["Illness"], models=[AlphaK(alpha, k)])
 
 
@@ -75,7 +75,7 @@ def _figure_1() -> dict[str, Any]:
 
 
 def _table_1() -> dict[str, Any]:
-    return {"(0.5, 2)-anonymous": verify(example("wong"), _given()).passed}
+    return {"(0.5, 2)-anonymous": verify(example("wong"), _policy_of()).passed}
 
 
 def _sizes(rows: PaperTable) -> list[int]:
@@ -86,7 +86,7 @@ def _sizes(rows: PaperTable) -> list[int]:
 
 
 def _table_2() -> dict[str, Any]:
-    rows, given = example("wong"), _given()
+    rows, given = example("wong"), _policy_of()
     vectors = [list(one.vector) for one in solutions(rows, given)]
     chosen = Chosen(dict(zip(QUASI, vectors[0], strict=True)))
     with anonymize(rows, given, algorithm=chosen) as release:
@@ -95,10 +95,10 @@ def _table_2() -> dict[str, Any]:
 
 
 def _table_3() -> dict[str, Any]:
-    with anonymize(example("wong"), _given(), algorithm=TopDown()) as release:
+    with anonymize(example("wong"), _policy_of(), algorithm=TopDown()) as release:
         made = PaperTable.of_arrow(release.table, ALL)
         held = [
-            verify(release.table, _given(k, alpha), is_local=True).passed
+            verify(release.table, _policy_of(k, alpha), is_local=True).passed
             for k, alpha in ((2, 0.5), (3, 0.5), (2, 0.49))
         ]
     return {"Table 3": made, "(0.5, 2)-, (0.5, 3)- and (0.49, 2)-anonymous": held}
@@ -107,9 +107,9 @@ def _table_3() -> dict[str, Any]:
 def _lossy_join() -> dict[str, PaperTable]:
     """Return Tables 4 to 7, with classes numbered by the first of their rows in Table 1 as the paper does."""
     raw = [tuple(row[name] for name in ALL) for row in example("wong").to_pylist()]
-    with anonymize(example("wong"), _given(), algorithm=LossyJoin()) as release:
+    with anonymize(example("wong"), _policy_of(), algorithm=LossyJoin()) as release:
         tables = {name: rows.to_pylist() for name, rows in release.tables.items()}
-        join = release.joined().to_pylist()
+        join = release.join().to_pylist()
     class_of = {tuple(row[name] for name in QUASI): str(row["class_id"]) for row in tables["quasi"]}
     number = {own: place for place, own in enumerate(dict.fromkeys(class_of[row[:3]] for row in raw), 1)}
     return {
@@ -142,7 +142,7 @@ def _one_of(number: str) -> Figure:
     note = "classes are numbered at random in a release, and here by the first of their rows in Table 1"
     shown = f"wong-table-{number}"
     return Figure(
-        shown, f"Table {number}, {where}", title, compute, lambda: {f"Table {number}": printed(shown)}, note=note
+        shown, f"Table {number}, {where}", title, compute, lambda: {f"Table {number}": as_printed(shown)}, note=note
     )
 
 
@@ -185,7 +185,7 @@ def _table_8(adult: str | None = None) -> dict[str, Any]:
 
 
 def _table_8_printed() -> dict[str, Any]:
-    shown = printed("wong-table-8")
+    shown = as_printed("wong-table-8")
     heights = {name: int(height) for (name, _, height), _ in shown.rows}
     return {"heights": heights, "rows": 45_222, "distinct values": TABLE_8}
 
@@ -313,7 +313,7 @@ FIGURES = (
         "Table 2, section 1",
         "full-domain generalization",
         _table_2,
-        lambda: {"Table 2": printed("wong-table-2"), "sizes of QID-EC's": [2, 4]},
+        lambda: {"Table 2": as_printed("wong-table-2"), "sizes of QID-EC's": [2, 4]},
     ),
     Figure(
         "wong-table-3",
@@ -321,7 +321,7 @@ FIGURES = (
         "local recoding",
         _table_3,
         lambda: {
-            "Table 3": printed("wong-table-3"),
+            "Table 3": as_printed("wong-table-3"),
             "(0.5, 2)-, (0.5, 3)- and (0.49, 2)-anonymous": [True, False, False],
         },
     ),

@@ -171,12 +171,12 @@ class Release:
             for (name, rows), held in zip(self._parts.items(), self._held, strict=True)
         }
 
-    def joined(self) -> pa.Table:
+    def join(self) -> pa.Table:
         """Return the join of both tables, as a recipient makes it: each person beside each value of the class.
 
         Only a release of two tables has one. Source: Wong et al. 2007, Table 7.
         """
-        return self.released_tables().joined()
+        return self.released_tables().join()
 
     def released_tables(self) -> ReleasedTables:
         """Return the released rows where they are, with what the release says of itself, to whoever judges it."""

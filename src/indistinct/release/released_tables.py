@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from indistinct.engine import Rows, use_table
 from indistinct.engine.formats import Reading, format_of, load_format
-from indistinct.engine.plans import CLASS
 from indistinct.errors import TableError
 from indistinct.policy import Policy
 from indistinct.policy.released_names import named_as_in_policy
 from indistinct.policy.stated_policy import policy_digest
+from indistinct.recoding.classes import LINK
 from indistinct.release.folder import (
     CROISSANT,
     MANIFEST,
@@ -240,7 +240,7 @@ class ReleasedTables:
         with self._open_one(self.form.last) as rows:
             yield rows
 
-    def joined(self) -> pa.Table:
+    def join(self) -> pa.Table:
         """Return the join of two tables by their class, as Arrow text: each person beside each value of the class.
 
         That is all that a recipient can make of them. Source: Wong et al. 2007, Table 7.
@@ -249,7 +249,7 @@ class ReleasedTables:
             raise TableError("only a release of two tables is joined by its classes; this one has no class_id")
         with self.rows() as tables:
             first, second = (rows.texts(list(rows.columns())).read_all() for rows in tables.values())
-        return first.join(second, CLASS, join_type="inner")
+        return first.join(second, LINK, join_type="inner")
 
     @contextmanager
     def quasi_rows(self) -> Iterator[Rows]:

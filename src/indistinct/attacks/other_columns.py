@@ -130,7 +130,7 @@ class JoinedValues(Attack):
         (policy,) = target.earlier_policies
         earlier_release = ReleasedTables.of(source, policy, **target.reading)
         with target.release.only_rows() as ours, earlier_release.only_rows() as theirs:
-            on = _shared(self.on, ours.columns(), theirs.columns())
+            on = _columns_to_join(self.on, ours.columns(), theirs.columns())
             secrets = [name for name in policy.with_role("sensitive") if name in theirs.columns() and name not in on]
             if not secrets:
                 raise InapplicableError(
@@ -185,7 +185,7 @@ def joined_values(
     return JoinedValues(on, most).attack(JoinedValues.target_of(release, policy, **both, **reading))
 
 
-def _shared(on: Sequence[str] | None, ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
+def _columns_to_join(on: Sequence[str] | None, ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
     """Return the columns to join by."""
     if on is not None:
         if missing := [
