@@ -218,8 +218,8 @@ def _digest(file: str) -> str:
 def is_private(folder: Path, sources: Path) -> bool:
     """Return whether nobody can put code into a cache folder but root, this user, and who may change the sources.
 
-    numba unpickles what lies there. So the folder and what is in it, and every folder above it, belong to one of these
-    users, and others may not write there; only folders above may have the sticky bit instead, as ``/tmp`` has.
+    numba unpickles what lies there. So the folder and each file in it, and every folder above it, belong to one of
+    these users, and others may not write there; only folders above may have the sticky bit instead, as ``/tmp`` has.
     """
     if not hasattr(os, "getuid"):
         return True  # on Windows, folders of a user are closed to others
@@ -230,13 +230,19 @@ def is_private(folder: Path, sources: Path) -> bool:
         if place == sources:
             break
         found = place.stat()
-        writers = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if place.parent == sources and found.st_gid == source.st_gid:
-            writers &= ~source.st_mode  # who may write to the sources can do no more here
+        is_beside = place.parent == sources
         is_sticky = place != folder and found.st_mode & stat.S_ISVTX
-        if found.st_uid not in users or (writers and not is_sticky):
+        if found.st_uid not in users or (_writers(found, source, is_beside) and not is_sticky):
             return False
-    return all(path.lstat().st_uid in users for path in folder.glob("*.nb[ci]"))
+    files = [path.lstat() for path in folder.glob("*.nb[ci]")]  # others may write to a link, so none is followed
+    is_beside = folder.parent == sources
+    return all(file.st_uid in users and not _writers(file, source, is_beside) for file in files)
+
+
+def _writers(found: os.stat_result, source: os.stat_result, is_beside: bool) -> int:
+    """Return the bits by which others may write there; who may write to the sources can do no more beside them."""
+    writers = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return writers & ~source.st_mode if is_beside and found.st_gid == source.st_gid else writers
 
 
 @cache

@@ -246,6 +246,14 @@ def test_a_cache_belongs_to_this_user_or_to_whoever_may_change_the_sources(tmp_p
     (cache / "one").chmod(0o775)
     assert not verdict(cache / "one")
     (cache / "one").chmod(0o755)
+    for mode in (0o666, 0o620, 0o602):
+        (cache / "one" / "x.nbi").chmod(mode)
+        assert not verdict(cache / "one"), "somebody could write code into the file itself"
+    (cache / "one" / "x.nbi").chmod(0o644)
+    (cache / "one" / "y.nbc").symlink_to(tmp_path / "elsewhere")
+    assert not verdict(cache / "one"), "what a link leads to may be anybody's"
+    (cache / "one" / "y.nbc").unlink()
+    assert verdict(cache / "one")
     cache.chmod(0o777)
     assert not verdict(cache / "one"), "somebody could put another folder in its place"
     cache.chmod(0o1777)

@@ -15,8 +15,9 @@ import struct
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -27,6 +28,7 @@ from indistinct.studio import guard as guarding
 from indistinct.studio import peer
 from indistinct.studio.guard import Guard
 from indistinct.studio.peer import user_of_peer
+from indistinct.studio.server import SECONDS_FOR_BROWSER
 
 PORT = 8765
 OURS = f"127.0.0.1:{PORT}"
@@ -335,6 +337,19 @@ def test_what_follows_the_token_stays_on_this_machine(guard):
     assert place_of(ask(guard, "/hiérarchies", query="token=used", headers=own)[2]) == "/hi%C3%A9rarchies"
 
 
+def command_lines() -> list[bytes]:
+    """Return the command line of every process of the machine, where the system shows them as files."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it ended meanwhile
+            found.append(place.read_bytes())
+    return found
+
+
+def test_the_token_of_the_browser_is_good_for_ten_seconds():
+    assert SECONDS_FOR_BROWSER == 10
+
+
 @pytest.mark.slow
 def test_the_command_line_of_the_browser_has_no_token(tmp_path):
     """Every user of the machine can read it. The file that it names can be read by its owner alone."""
@@ -353,6 +368,7 @@ def test_the_command_line_of_the_browser_has_no_token(tmp_path):
             assert (given.scheme, given.query) == ("file", "")
             assert Path(given.path).stat().st_mode & 0o777 == 0o600
             place = urlsplit(place_of(Path(given.path).read_bytes()))
+            assert not [line for line in command_lines() if parse_qs(place.query)["token"][0].encode() in line]
             assert fetch(place, f"/?{place.query}", {"Sec-Fetch-Site": "cross-site"})[0] == 200
             assert fetch(place, f"/?{place.query}")[0] == 403
         finally:
