@@ -136,6 +136,7 @@ REASONED = {
         "key_of",
         "mine",
         "more",
+        "number",
         "options",
         "profiles",
         "query",

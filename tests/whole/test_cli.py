@@ -7,6 +7,7 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
@@ -15,6 +16,7 @@ import indistinct
 from helpers.commands import answer, run
 from indistinct.cli.command import CommandLine
 from indistinct.cli.options import ReadingAnywhere
+from indistinct.engine import open_table
 from indistinct.examples import EXAMPLES, FIGURE_FILES, save_examples
 from indistinct.policy.files.policy_file import read_policy
 
@@ -351,3 +353,17 @@ def test_doctor_names_the_command_that_installs_what_is_missing(monkeypatch: pyt
     advice = {finding["name"]: finding["advice"] for finding in found["findings"] if finding["advice"]}
     assert advice["numba"].endswith("pip install numba")
     assert advice["polars"].endswith("pip install polars")
+
+
+def test_cells_that_a_spreadsheet_takes_for_formulas_are_counted(tmp_path: Path) -> None:
+    cells = ["=1+1", "+a", "-x", "@me", "\tx", "-3", "+4.5", "3", "a=b", ""]
+    table = pa.table({"sex": ["f"] * len(cells), "said": cells})
+    with open_table(table) as rows:
+        assert (rows.formula_cells(["sex", "said"]), rows.formula_cells(["sex"])) == (5, 0)
+    policy = 'version = 1\n[columns]\nsex = { role = "quasi" }\nsaid = { role = "other" }\n'
+    (tmp_path / "p.toml").write_text(f'{policy}[[privacy]]\nmodel = "k-anonymity"\nk = 2\n', "utf-8")
+    for text, is_said in (("=1+1", True), ("-3", False)):
+        (tmp_path / "t.csv").write_text(f"sex,said\nf,{text}\nf,a\n", "utf-8")
+        made = run("anonymize", tmp_path / "p.toml", tmp_path / "t.csv", "-o", tmp_path / "out", "--replace")
+        assert made.exit_code == 0, made.output
+        assert ("1 text cell begins with" in " ".join(made.output.split())) is is_said

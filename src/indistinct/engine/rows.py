@@ -149,6 +149,13 @@ class Rows(ABC):
         """
 
     @abstractmethod
+    def formula_cells(self, columns: Sequence[str]) -> int:
+        """Return how many cells of some columns a spreadsheet takes for formulas: = + - @, a tab or a return in front.
+
+        Numbers are none, whatever their sign.
+        """
+
+    @abstractmethod
     def repeats_of(self, columns: Sequence[str], where: Sequence[Condition] = ()) -> tuple[int, int]:
         """Return the eligible rows that lack none of these cells, and the different combinations of the cells there."""
 

@@ -151,6 +151,7 @@ def anonymize(
     summarize(release, output)
     if not show.is_quiet():
         show.finding(_alone(output, policy, reading))
+        _note_formulas(output, policy, reading)
     if release.entry is None and seed is None:
         show.say("not in a ledger: the same command makes a second, different release of the same people", show.QUIET)
     where = [] if reading.engine is None else ["--engine", reading.engine]
@@ -189,6 +190,22 @@ def _alone(folder: Path, policy: Policy, reading: ReadingAnywhere) -> Uniqueness
     from indistinct import attacks
 
     return attacks.uniqueness(folder, policy, **({} if reading.engine else reading.arguments()))
+
+
+def _note_formulas(folder: Path, policy: Policy, reading: ReadingAnywhere) -> None:
+    """Say how many cells of released text files a spreadsheet would take for formulas, if any."""
+    from indistinct.release.released_tables import ReleasedTables
+
+    found = 0
+    with ReleasedTables.of(folder, policy, **({} if reading.engine else reading.arguments())).rows() as tables:
+        for rows in tables.values():
+            found += rows.formula_cells(rows.columns()) if rows.kind == "csv" else 0
+    if found:
+        show.say(
+            f"{counted(found, 'text cell begins', 'text cells begin')} with = + - @, a tab or a return: they leave as "
+            "they are, and a spreadsheet that opens the file may run them as formulas; import such columns as text",
+            "yellow",
+        )
 
 
 def _mistakes_together(writing: ReleaseOptions, entering: EnteringOptions, seed: str | None) -> list[str]:

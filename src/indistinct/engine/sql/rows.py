@@ -75,6 +75,10 @@ class SqlSource(ABC):
             raise TableError(f"{self.name}: the table changed while it was read; try again when nothing writes to it")
 
 
+FORMULA_BEGINNINGS = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
+
+
 class SqlRows(Rows):
     """A table of an SQL engine."""
 
@@ -133,6 +137,16 @@ class SqlRows(Rows):
             keys = ", ".join(dict.fromkeys(cells))
         groups = f"SELECT {size} AS size FROM {relation} GROUP BY {keys} HAVING {size} = 1"
         return self.source.rows_of(f"({groups}) AS alone")
+
+    def formula_cells(self, columns: Sequence[str]) -> int:
+        begins = ", ".join(self.source.dialect.text(letter) for letter in FORMULA_BEGINNINGS)
+        cells = [self.source.cell(column) for column in columns]
+        counts = [
+            f"count(CASE WHEN substr({cell.key}, 1, 1) IN ({begins}) AND {cell.number} IS NULL THEN 1 END)"
+            for cell in cells
+        ]
+        found = self.source.arrow(f"SELECT {' + '.join(counts) or '0'} AS n FROM {self.source.relation}")
+        return int(found["n"][0].as_py())
 
     def values_by(self, columns: Sequence[str], column: str, person: Sequence[str] = ()) -> ValueCounts:
         names, value = [f"g{position}" for position in range(len(columns))], f"{self.source.text(column)} AS text"
