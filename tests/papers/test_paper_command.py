@@ -141,7 +141,7 @@ def test_uci_adult_is_read_from_its_files_without_unknown_values(tmp_path):
     (tmp_path / "adult.data").write_text(f"{row}\n{row.replace('State-gov', '?')}\n\n")
     with pytest.raises(ix.TableError, match=r"adult\.test"):
         wong_2007.read_adult(str(tmp_path))
-    (tmp_path / "adult.test").write_text(f"|1x3 Cross validator\n{row.replace('39', '25')}.\n")
+    (tmp_path / "adult.test").write_text(f"|1x3 Cross validator\n{row.replace('39', '25').replace('50K', '50k')}.\n")
     read = wong_2007.read_adult(str(tmp_path))
     assert read["age"].to_pylist() == ["39", "25"]
     assert read["salary-class"].to_pylist() == ["<=50K", "<=50K"]
