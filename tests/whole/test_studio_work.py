@@ -75,6 +75,18 @@ def test_a_table_comes_with_suggested_roles_and_reasons(hospital):
     assert hospital.mistakes() == ()
 
 
+def test_the_studio_begins_with_the_policy_that_init_writes(tmp_path):
+    rows = [f"{20 + row % 40},{'fm'[row % 2]},{1000 + 37 * row},{'flu cough gout'.split()[row % 3]}" for row in range(90)]
+    path = tmp_path / "visits.csv"
+    path.write_text("\n".join(["age,sex,income,illness", *rows]) + "\n", "utf-8")
+    work = Work()
+    work.open(path)
+    assert work.policy() == ix.suggested_policy(ix.profile(path))
+    assert work.policy().columns["income"].recode is not None
+    assert work.models == [model.describe() for model in work.policy().privacy]
+    assert len(work.models) > 1
+
+
 def test_a_table_that_cannot_be_opened_leaves_the_work_as_it_was(hospital, tmp_path):
     hospital.set_role("Race", "other")
     before = hospital.policy_text()

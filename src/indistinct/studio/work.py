@@ -7,7 +7,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +15,9 @@ import indistinct as ix
 from indistinct.engine import open_table
 from indistinct.errors import PolicyError, TableError
 from indistinct.examples import EXAMPLES
+from indistinct.pipeline.suggesting import suggestion
 from indistinct.progress import Watch
+from indistinct.registry import DEFAULT_ALGORITHM
 from indistinct.report import LabelCounts, count_released, three_questions
 from indistinct.studio.jobs import Job
 from indistinct.studio.opened import Opened
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from indistinct.ledger.store import Spending
     from indistinct.pipeline.trials import Comparison
     from indistinct.policy import Policy
+    from indistinct.profiling import Profile
     from indistinct.release import Release
     from indistinct.search import Frontier, Solution
 
@@ -109,16 +112,15 @@ class Work(Opened):
             )
             for one in profile.columns
         }
-        suggested = ix.suggested_policy(profile, diverse=False)
-        for name in suggested.quasi:
-            declared = suggested.columns[name].describe_missing()
-            self.columns[name].said = {"role": "quasi", **declared} if declared else {}
-        is_narrow = len(suggested.quasi) <= FEW_QUASI
-        self.algorithm, self.options, self.more = "lattice" if is_narrow else suggested.algorithm, {}, {}
-        self.person, self.person_said, self.links_rows = list(suggested.person_columns), None, False
-        self.one_row_per_person = suggested.one_row_per_person
-        self.models = [{"model": "k-anonymity", "k": 2 if profile.rows < FEW_ROWS else 5}]
-        self.max_suppression = 0.02 if profile.rows >= FEW_ROWS else 1
+        self.more, self.person_said = {}, None
+        self.take_policy(ix.policy_toml(self._suggest(profile, watch)))
+
+    def _suggest(self, profile: Profile, watch: Watch) -> Policy:
+        """Return the policy that ``init`` writes; of a table as small as those of the papers the one that they ask."""
+        if profile.rows >= FEW_ROWS:
+            return suggestion(profile, watch=watch).policy
+        small = ix.suggested_policy(profile, 2, 1, diverse=False)
+        return small if len(small.quasi) > FEW_QUASI else replace(small, algorithm=DEFAULT_ALGORITHM, options={})
 
     def open_example(self, name: str, watch: Watch | None = None) -> None:
         """Open one of the papers' tables."""
