@@ -117,6 +117,7 @@ REASONED = {
         "_every",
         "_people",
         "_read",
+        "_where",
         "_with_alias",
         "cell",
         "cells",
@@ -154,7 +155,7 @@ REASONED = {
     "a type, as DuckDB itself writes it": {"kind"},
     "a number": {"max", "number_of_rows", "position", "release"},
     "a setting of ours, by a name of ours": {"setting"},
-    "a word of ours": {"action"},
+    "a word of ours": {"action", "row_id"},
 }
 """What stands in SQL and is not followed further, by what it is called and the reason why it may."""
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import indistinct as ix
 from helpers.papers import FIGURE_4, HOSPITAL_ADDED, HOSPITAL_GT1, SAMARATI, SWEENEY, SWEENEY_FIGURE_4, at
 from indistinct.cli import app
-from indistinct.papers import FIGURES, Differs, PaperTable, Statement, wong_2007
+from indistinct.papers import FIGURES, Differs, PaperStatement, PaperTable, wong_2007
 from indistinct.papers.inputs import as_printed, hierarchies, table
 
 SMALL = [name for name, (_, figure) in FIGURES.items() if not figure.is_large]
@@ -65,7 +65,7 @@ def test_what_is_known_to_differ_is_what_the_papers_page_lists():
     ],
 )
 def test_an_explanation_holds_for_what_it_was_given_for_and_nothing_else(found, shown, status):
-    assert Statement.of("it", found, shown).status == status
+    assert PaperStatement.of("it", found, shown).status == status
 
 
 def test_the_printed_tables_are_those_that_other_tests_type_from_the_papers():

@@ -76,7 +76,9 @@ def test_a_table_comes_with_suggested_roles_and_reasons(hospital):
 
 
 def test_the_studio_begins_with_the_policy_that_init_writes(tmp_path):
-    rows = [f"{20 + row % 40},{'fm'[row % 2]},{1000 + 37 * row},{'flu cough gout'.split()[row % 3]}" for row in range(90)]
+    rows = [
+        f"{20 + row % 40},{'fm'[row % 2]},{1000 + 37 * row},{['flu', 'cough', 'gout'][row % 3]}" for row in range(90)
+    ]
     path = tmp_path / "visits.csv"
     path.write_text("\n".join(["age,sex,income,illness", *rows]) + "\n", "utf-8")
     work = Work()

@@ -18,13 +18,13 @@ from indistinct.linkage.functional_dependencies import find_dependencies as find
 from indistinct.linkage.functional_dependencies import guess as guess
 from indistinct.linkage.functional_dependencies import pairs_between as pairs_between
 from indistinct.linkage.functional_dependencies import unseen_pairs as unseen_pairs
+from indistinct.linkage.joined_populations import use_people as use_people
 from indistinct.linkage.paired_columns import column_pairs as column_pairs
 from indistinct.linkage.paired_columns import hierarchy_of as hierarchy_of
 from indistinct.linkage.paired_columns import plain_name as plain_name
 from indistinct.linkage.population import count_with_population as count_with_population
 from indistinct.linkage.population import counted_people as counted_people
 from indistinct.linkage.population import people_that_fit as people_that_fit
-from indistinct.linkage.several_tables import use_people as use_people
 from indistinct.linkage.spelling import FORMATS as FORMATS
 from indistinct.linkage.spelling import DaySpelling as DaySpelling
 from indistinct.linkage.tuple_numbers import EqualPairs as EqualPairs

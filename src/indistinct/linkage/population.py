@@ -29,8 +29,8 @@ from indistinct.counting.kernels import grouping
 from indistinct.engine import Counts, Encoded, Rows
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Prefix
+from indistinct.linkage.joined_populations import use_people
 from indistinct.linkage.paired_columns import plain_name
-from indistinct.linkage.several_tables import use_people
 from indistinct.policy import Column, Policy
 from indistinct.privacy.model import PrivacyModel
 

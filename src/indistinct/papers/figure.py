@@ -52,7 +52,7 @@ class Differs:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class PaperStatement:
     """One thing that a figure says: what was computed, and what the paper prints."""
 
     name: str
@@ -62,7 +62,7 @@ class Statement:
     why: str = ""
 
     @classmethod
-    def of(cls, name: str, found: Any, printed: Any) -> Statement:
+    def of(cls, name: str, found: Any, printed: Any) -> PaperStatement:
         """Compare what was computed with what is printed, if anything is."""
         if found is None:
             shown, why = (printed.printed, printed.why) if isinstance(printed, Differs) else (printed, "")
@@ -88,7 +88,7 @@ class Reproduction:
     paper: str
     where: str
     title: str
-    statements: tuple[Statement, ...]
+    statements: tuple[PaperStatement, ...]
     note: str = ""
 
     @property
@@ -132,7 +132,7 @@ class Figure:
         printed = dict(self.printed())
         note = str(found.pop("note", self.note))
         names = [*found, *(name for name in printed if name not in found)]
-        said = (Statement.of(name, found.get(name), printed.get(name)) for name in names)
+        said = (PaperStatement.of(name, found.get(name), printed.get(name)) for name in names)
         return Reproduction(self.name, paper, self.where, self.title, tuple(said), note)
 
 

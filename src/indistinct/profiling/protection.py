@@ -105,7 +105,7 @@ class LeavingColumn:
             yield replace(as_it_is, profile=replace(self.column, reason=f"{self.column.reason}; {why}", is_unsure=True))
         is_measured = bool(self.cells.numbers) and not self.cells.has_few
         if self.column.role == "sensitive" or is_measured:
-            yield from self._recoded()
+            yield from self._recodings()
         yield (
             self._as_quasi(f"fewer than {self.k} people share some values")
             if self.column.role == "other"
@@ -150,7 +150,7 @@ class LeavingColumn:
         found = (None if text is None or text in unread else read_number(text) for text in self.texts)
         return np.array([np.nan if number is None else float(number) for number in found])
 
-    def _recoded(self) -> Iterator[Variant]:
+    def _recodings(self) -> Iterator[Variant]:
         """Return the ways of recoding the column that leave no rare label."""
         for made in chain(self.in_intervals(), self._by_levels(), self._without_rare()):
             if len(made.texts) >= FEWEST_LABELS and self.is_common(made):
@@ -193,7 +193,7 @@ class LeavingColumn:
         for level in range(1, shape.hierarchy.height or 0):
             words = f"{shape.words}, at level {level}"
             made = self._profile(shape.hierarchy, level, words, is_partial=shape.unreadable == "missing")
-            yield from self._climbed(made)
+            yield from self._with_labels(made)
 
     def _without_rare(self) -> Iterator[Variant]:
         """Return the column with its rare values missing."""
@@ -210,11 +210,11 @@ class LeavingColumn:
         kept = [value for value in ranked[rare:] if value is not None]
         if FEWEST_LABELS <= len(kept) <= MOST_LISTED:
             listed = levels([[value] for value in sorted(kept)], top="*")
-            yield from self._climbed(
+            yield from self._with_labels(
                 self._profile(listed, 0, f"{counted(rare, 'rare value')} left out", is_partial=True)
             )
 
-    def _climbed(self, made: ColumnProfile) -> Iterator[Variant]:
+    def _with_labels(self, made: ColumnProfile) -> Iterator[Variant]:
         """Return the column with the labels of its recoding; nothing if its hierarchy does not take some value."""
         assert made.recode is not None  # it was just recoded
         present = [text for text in self.texts if text is not None]
@@ -267,7 +267,7 @@ def round_cuts(
         place = max(place + 1, bisect_left(held, below + (held[-1] - below) / left) + 1)
         if place >= len(ordered):
             break
-        cut = rounded(ordered[place], ordered[-1] - ordered[0])
+        cut = round_digits(ordered[place], ordered[-1] - ordered[0])
         under = bisect_left(ordered, float(cut))
         upto = held[under - 1] if under else 0
         if upto - below >= least and held[-1] - upto >= least:
@@ -276,10 +276,10 @@ def round_cuts(
     return [int(cut) for cut in kept] if is_whole else list(kept)
 
 
-def rounded(number: float, reach: float) -> Decimal:
+def round_digits(number: float, reach: float) -> Decimal:
     """Return a number with few significant digits, beside the width of the range that it stands in.
 
-    >>> rounded(12345.0, 9000.0), rounded(0.01234, 1.0)
+    >>> round_digits(12345.0, 9000.0), round_digits(0.01234, 1.0)
     (Decimal('12340'), Decimal('0.01'))
     """
     exact, width = Decimal(repr(number)), Decimal(repr(reach))

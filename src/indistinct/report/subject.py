@@ -131,7 +131,7 @@ def open_subject(
         sources: dict[str, Rows] = {}
         if original is not None and edition == "internal":
             for name, part in policy.parts.items():
-                one = _named(original, policy)[name]
+                one = _by_name(original, policy)[name]
                 given = stack.enter_context(use_table(one, **reading))
                 sources[name] = stack.enter_context(as_declared(given, part.policy))
         if is_made_here:
@@ -147,7 +147,7 @@ def given_tables(sources: Mapping[str, Rows], policy: Policy) -> Any:
     return next(iter(sources.values()), None)
 
 
-def _named(original: Any, policy: Policy) -> Mapping[str, Any]:
+def _by_name(original: Any, policy: Policy) -> Mapping[str, Any]:
     """Return each original by the name of its table, or raise a TableError that says which are missing."""
     if not policy.form.is_joined:
         return dict.fromkeys(policy.parts, original)
