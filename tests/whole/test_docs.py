@@ -304,7 +304,7 @@ def test_the_attack_page_has_the_table_of_the_registry() -> None:
     assert attacks_in_markdown() in text_of("attacks.md")
 
 
-def test_the_catalogue_has_paper_promise_cost_and_example_of_everything() -> None:
+def test_the_catalogue_has_paper_and_example_of_everything() -> None:
     attacks = [name for name in ix.attacks.__all__ if name.islower() and name != "run"]
     rooms: dict[str, Iterable[str]] = {
         "Algorithms": ALGORITHMS,
@@ -317,12 +317,12 @@ def test_the_catalogue_has_paper_promise_cost_and_example_of_everything() -> Non
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if "](" in line]
         found = {row[0].strip("`"): row[1:] for row in rows if row[0].startswith("`")}
         assert sorted(found) == sorted(names), title
-        assert [name for name, cells in found.items() if len(cells) != 4 or not all(cells)] == []
+        assert [name for name, cells in found.items() if len(cells) != 2 or not all(cells)] == []
 
 
 def test_the_files_that_the_page_on_papers_names_are_there() -> None:
     named = re.findall(r"`([\w/]+(?:/|\.py))`", text_of("papers.md"))
-    assert len(named) > 5
+    assert len(named) > 3
     for name in named:
         assert any((place / name).exists() for place in (ROOT, ROOT / "src" / "indistinct")), f"the page names {name}"
 
