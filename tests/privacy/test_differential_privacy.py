@@ -414,7 +414,7 @@ def test_a_release_of_nothing_is_a_release(ending: str, tmp_path: Path, monkeypa
         assert verdict.passed, str(verdict)
         assert (verdict.rows, verdict.groups) == (0, 0)
     program = [sys.executable, str(folder / "verify.py")]
-    assert subprocess.run(program, check=False, capture_output=True).returncode == 0
+    assert subprocess.run(program, check=False, capture_output=True).returncode == 3  # chance is not in its cells
     empty = PEOPLE.slice(0, 0)
     assert [
         one.id for one in ix.verify(empty, replace(DRAWN, privacy=[ix.KAnonymity(1)])).checks if not one.passed
@@ -486,13 +486,6 @@ def test_who_is_not_drawn_leaves_no_trace(kind: str, tmp_path: Path, monkeypatch
         except (ix.PolicyError, ix.TableError) as error:  # nothing is released then
             assert kind != "csv"
             assert re.search("cells of floating numbers read 20.0|mixes types", str(error))  # noqa: PT017
-
-
-def test_a_draw_that_leaves_nothing_is_not_to_be_repeated() -> None:
-    with pytest.raises(ix.InfeasibleError, match="to draw again until something is left spends more than epsilon"):
-        ix.anonymize(
-            PEOPLE.slice(0, 1000), ix.Policy({"age": ix.quasi(), "sex": ix.quasi()}, [MODEL], algorithm="safepub")
-        )
 
 
 def test_levels_are_not_chosen_and_tables_not_made_by_looking() -> None:

@@ -262,7 +262,7 @@ def test_what_cannot_be_drawn_is_said() -> None:
 
 
 def test_groups_with_one_sensitive_value_are_reported() -> None:
-    table = pa.table({"sex": ["f", "f", "m", "m", "m"], "illness": ["flu", "flu", "flu", "gout", "gout"]})
+    table = pa.table({"sex": ["f", "f", "m", "m", "m"], "illness": ["flu", "flu", "cold", "gout", "gout"]})
     asked = ix.Policy(columns={"sex": ix.quasi(), "illness": ix.sensitive()}, privacy=[ix.KAnonymity(2)])
     with ix.anonymize(table, asked) as release:
         (found,) = (one for one in report_facts(release, asked)["attacks"] if one["attack"] == "homogeneity")
@@ -473,14 +473,14 @@ def command(*arguments: str) -> Any:
 @pytest.mark.slow
 def test_the_command_writes_both_editions(saved: Path) -> None:
     ran = command("--original", "hospital.csv", "--external", "hospital-voters.csv", "-o", "report.html")
-    assert ran.exit_code == 0, ran.output
+    assert ran.exit_code == 6, ran.output  # in a table of twelve rows half have a Problem of their own
     page = check_page((saved / "report.html").read_text("utf-8"))
     assert "9/20/1965" in page.text
     assert "linked to one row" in page.text
     ran = command("-o", "report.html")
     assert ran.exit_code == 2
     ran = command("--edition", "public", "-o", "report.html", "--replace", "--title", "For you", "--json")
-    assert ran.exit_code == 0, ran.output
+    assert ran.exit_code == 6, ran.output
     assert json.loads(ran.stdout)["written"] == "report.html"
     page = check_page((saved / "report.html").read_text("utf-8"))
     assert "For you" in page.texts

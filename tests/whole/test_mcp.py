@@ -169,8 +169,8 @@ def test_answers_are_the_numbers_of_the_commands(folder: Path) -> None:
     assert lacking["holder_runs"] == "indistinct check lacking.toml visits.csv"
     assert strict["error"] == "no release of this table can satisfy the policy"
     assert (risk["rows"], risk["groups"], risk["smallest_group"], risk["alone"]) == (12, 6, 2, 0)
-    assert [one["name"] for one in sound["checks"] if not one["passed"]] == ["file"]
-    assert {"name": "k-anonymity", "passed": False} in broken["checks"]
+    assert [one["id"] for one in sound["checks"] if not one["passed"]] == ["manifest.files"]
+    assert {"id": "model.k-anonymity", "passed": False} in broken["checks"]
     assert (report["outcome"], report["written"]) == ("failed", "page.html")
     assert (folder / "page.html").is_file()
 

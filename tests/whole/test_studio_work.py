@@ -81,7 +81,7 @@ def test_the_studio_begins_with_the_policy_that_init_writes(tmp_path):
     ]
     path = tmp_path / "visits.csv"
     path.write_text("\n".join(["age,sex,income,illness", *rows]) + "\n", "utf-8")
-    work = Work()
+    work = Work(folder=tmp_path / "private")
     work.open(path)
     assert work.policy() == ix.suggested_policy(ix.profile(path))
     assert work.policy().columns["income"].recode is not None
@@ -187,6 +187,7 @@ BIRTH = next(line for line in policy_with().splitlines() if line.startswith("Bir
 FEATURES = {
     "version": policy_with(),
     "max_suppression": policy_with("max_suppression = 0.125"),
+    "max_unique": policy_with("max_unique = 0.25"),
     "suppressed_rows": policy_with('suppressed_rows = "blank"'),
     "algorithm": policy_with('algorithm = "datafly"'),
     "options": policy_with('algorithm = "lattice"\noptions = { measure = "loss" }'),

@@ -306,7 +306,7 @@ def homogeneity(
     >>> import pyarrow as pa
     >>> from indistinct import KAnonymity, Policy, quasi, sensitive
     >>> policy = Policy(columns={"sex": quasi(), "ill": sensitive()}, privacy=[KAnonymity(2)])
-    >>> report = homogeneity(pa.table({"sex": ["f", "f", "m", "m"], "ill": ["flu", "flu", "flu", "gout"]}), policy)
+    >>> report = homogeneity(pa.table({"sex": [*"ffmmm"], "ill": ["flu", "flu", "cold", "gout", "gout"]}), policy)
     >>> report.columns[0].same_rows, report.findings[0].labels
     (2, {'sex': 'f'})
     """

@@ -255,7 +255,7 @@ def run(
     >>> import pyarrow as pa
     >>> from indistinct import KAnonymity, Policy, quasi, sensitive
     >>> policy = Policy(columns={"sex": quasi(), "ill": sensitive()}, privacy=[KAnonymity(2)])
-    >>> found = run(pa.table({"sex": ["f", "f", "m", "m"], "ill": ["flu", "flu", "flu", "gout"]}), policy)
+    >>> found = run(pa.table({"sex": [*"ffmmm"], "ill": ["flu", "flu", "cold", "gout", "gout"]}), policy)
     >>> found.severity, [outcome.attack for outcome in found.outcomes]
     ('broken', ['homogeneity', 'uniqueness', 'dependencies', 'downcoding'])
     """

@@ -70,7 +70,7 @@ def pair_off(pairs: EntryPairs, lefts: Array, room: Array) -> Array:
 @kernel
 def _fit_first(pairs: EntryPairs, lefts: Array, room: Array, paired: Array) -> None:
     """Pair rows with the first room that there is, left entries with few pairs first; OUT lefts, room, paired."""
-    for left in order_of(np.diff(pairs.starts)):
+    for left in order_of(pairs.starts[1:] - pairs.starts[:-1]):
         for pair in range(pairs.starts[left], pairs.starts[left + 1]):
             share = min(lefts[left], room[pairs.rights[pair]])
             paired[pair] += share
