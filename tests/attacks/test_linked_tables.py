@@ -19,7 +19,7 @@ from indistinct.attacks.attack import InapplicableError
 from indistinct.registry import ATTACKS
 from indistinct.release.forms import LINKED_TABLES
 
-TOWN = ix.quasi(ix.levels([["a", "*"], ["b", "*"]]))
+TOWN = ix.quasi(ix.levels([["a", "*"], ["b", "*"], ["c", "*"]]))
 WARD = ix.quasi(ix.levels([["x", "*"], ["y", "*"]]))
 
 
@@ -133,7 +133,7 @@ def test_attacks_that_do_not_take_linked_tables_say_so() -> None:
 
 @pytest.mark.slow
 def test_linked_tables_are_attacked_from_the_command_line(tmp_path: Path) -> None:
-    people = [("ab"[who % 2], [("x", ["hi"[who % 2]])]) for who in range(8)]
+    people = [("abc"[who % 3], [("x", ["hij"[who % 3]])]) for who in range(12)]
     tables = released(people)
     original = {
         "patients": tables["patients"].rename_columns(["town", "who"]),

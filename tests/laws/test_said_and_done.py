@@ -146,7 +146,13 @@ def test_the_next_step_of_a_comparison_names_its_measure(files: tuple[Path, Path
 # one verdict
 
 
-ALIKE = pa.table({"age": [21, 22, 23, 41, 42, 43], "zip": ["02138"] * 6, "ill": ["flu"] * 3 + ["cold"] * 3})
+ALIKE = pa.table(
+    {
+        "age": [21, 22, 23, 41, 42, 43, 61, 62, 63],
+        "zip": ["02138"] * 9,
+        "ill": ["flu"] * 3 + ["cold"] * 3 + ["gout"] * 3,
+    }
+)
 
 
 def test_what_attacks_found_stands_at_the_top_of_a_report(tmp_path: Path) -> None:

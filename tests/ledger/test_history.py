@@ -420,7 +420,7 @@ class Kept:
 
 
 def test_a_history_says_what_labels_to_begin_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    entry = SimpleNamespace(said=SimpleNamespace(form=ONE_TABLE.title), number=1)
+    entry = SimpleNamespace(said=SimpleNamespace(shape=ONE_TABLE), number=1)
     earlier: Any = SimpleNamespace(entries=[entry], policies=[POLICY], histories=Kept)
     algorithm: Any = SimpleNamespace(name="lattice")
 
@@ -459,7 +459,7 @@ def test_signatures_are_written_where_values_were_shown(tmp_path: Path) -> None:
     def history_of(*earlier: Policy, algorithm: str = "m-invariance", again_: str = "consistent") -> History:
         terms: Any = SimpleNamespace(policy=invariant, again=again_)
         held: Any = SimpleNamespace(
-            entries=[SimpleNamespace(said=SimpleNamespace(form=ONE_TABLE.title))] * len(earlier),
+            entries=[SimpleNamespace(said=SimpleNamespace(shape=ONE_TABLE))] * len(earlier),
             policies=list(earlier),
             histories=lambda: contextlib.nullcontext(kept),
         )

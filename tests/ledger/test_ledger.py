@@ -364,7 +364,7 @@ def test_neither_keys_nor_the_history_leave_the_ledger(ledger: ix.Ledger, tmp_pa
             people(8 * number), simple(), recipient="R", again="consistent", folder=tmp_path / folder
         ) as made:
             assert made.table.column_names == ["age", "ill"]
-            assert "history" not in json.dumps(made.facts)
+            assert "history" not in json.dumps(made.facts.to_dict())
     members = pyarrow.parquet.read_table(ledger.store.files.path(ledger.entries[0], MEMBERS))
     text = str(members.to_pylist())
     assert not any(f"p{number}" in text for number in range(8))

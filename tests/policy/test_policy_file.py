@@ -512,7 +512,7 @@ def test_whatever_a_file_holds_the_answer_is_a_policy_or_a_policy_error(tmp_path
     assert ix.parse_policy(ix.policy_toml(policy), base=folder) == policy
 
 
-TAKE_A_POLICY_ITSELF = {"policy_toml", "for_recipient"}
+TAKE_A_POLICY_ITSELF = {"policy_toml", "for_recipient", "for_levels"}
 
 
 def test_every_public_function_that_takes_a_policy_takes_its_path():

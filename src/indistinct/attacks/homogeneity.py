@@ -144,7 +144,8 @@ class HomogeneityReport(AttackReport):
     @property
     def figures(self) -> Mapping[str, float]:
         """How many stand in groups that share a value."""
-        many, figures = PLURALS[self.unit], {"groups": self.groups}
+        many = PLURALS[self.unit]
+        figures: dict[str, float] = {"groups": self.groups}
         for column in self.columns:
             figures[f"{many} that share their {column.column} with their whole group"] = column.same_rows
             figures[f"{many} of groups that nearly all share one {column.column}"] = column.alike_rows
@@ -278,16 +279,18 @@ class Homogeneity(Attack):
         is_common = (found.shares >= self.common - 1e-9) & ~is_secret & ~is_harmless
         is_empty = found.is_missing[found.values] & ~is_common
         is_exposed = is_same & ~is_common & ~is_empty & ~is_harmless
-        less = [int(found.sizes[is_same & one].sum()) for one in (is_common, is_empty, is_harmless)]
+        common, empty, harmless = (int(found.sizes[is_same & one].sum()) for one in (is_common, is_empty, is_harmless))
         column = AlikeColumn(
             found.column,
             int(is_same.sum()),
             same,
             int(is_alike.sum()),
             alike,
-            *less,
-            len(np.unique(found.values[is_exposed])),
-            float(found.bits[is_exposed].max(initial=0.0)),
+            common_rows=common,
+            empty_rows=empty,
+            harmless_rows=harmless,
+            exposed_values=len(np.unique(found.values[is_exposed])),
+            bits=float(found.bits[is_exposed].max(initial=0.0)),
         )
         return column, found.worst(is_alike & ~is_common & ~is_empty & ~is_harmless)[: self.most]
 
@@ -344,7 +347,9 @@ class _Shares:
     @property
     def bits(self) -> NDArray[np.float64]:
         """What each group tells of that value beyond its share of all: log2 of how much larger its share there is."""
-        found: NDArray[np.float64] = np.log2(np.maximum(self.largest / self.sizes / self.shares, 1.0))
+        times = np.ones(len(self.sizes))  # a group may have no value at all, and tells nothing then
+        np.divide(self.largest / self.sizes, self.shares, out=times, where=self.largest > 0)
+        found: NDArray[np.float64] = np.log2(np.maximum(times, 1.0))
         return found
 
     @property

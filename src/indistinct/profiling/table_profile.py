@@ -116,8 +116,10 @@ def profile(table: Any, k: int = 5, *, watch: Watch | None = None, **reading: An
         names, namesakes = ((), (*namesakes, *names)) if are_namesakes else (names, () if names else namesakes)
         people = names if person is None else (person,)
         watch.report("dependencies")
-        columns, coded = protect(columns, coded, found, whose_rows(coded, people), k)
-        columns, dependencies = _without_dependencies(coded, columns, found)
+        columns, leaving = protect(columns, coded, found, whose_rows(coded, people), k)
+        columns, dependencies = _without_dependencies(coded, leaving, columns, found)
+        recoded = {one.name for one in columns if one.recode is not None}
+        coded = {name: leaving[name] if name in recoded else cells for name, cells in coded.items()}
         columns = _with_determined(coded, _with_some_quasi(columns, person))
         identifying = _identifying(rows, [column for column in columns if column.role == "quasi"], count)
         small = _small_groups(rows, columns, people)
@@ -153,12 +155,22 @@ def _judge_all(
 
 
 def _without_dependencies(
-    coded: Mapping[str, CodedColumn], columns: list[ColumnProfile], found: Mapping[str, ColumnStatistics]
+    coded: Mapping[str, CodedColumn],
+    leaving: Mapping[str, CodedColumn],
+    columns: list[ColumnProfile],
+    found: Mapping[str, ColumnStatistics],
 ) -> tuple[list[ColumnProfile], tuple[Dependency, ...]]:
-    """Make quasi what is neither quasi nor sensitive and determines a quasi column; and say which sensitive ones do."""
+    """Make quasi what is neither quasi nor sensitive and determines a quasi column; and say which sensitive ones do.
+
+    Columns are looked at with the codes with which they are ``leaving``. A number that was computed from a quasi column
+    tells it also in intervals, though not each value: such numbers are looked at as they were, too.
+    """
     names = [column.name for column in columns if column.role == "quasi"]
     released = [column.name for column in columns if column.role in ("other", "sensitive") and column.distinct > 1]
-    dependencies = dependencies_between(coded, released, names)
+    dependencies = dependencies_between(leaving, released, names)
+    pairs = {(one.column, one.tells) for one in dependencies}
+    recoded = [column.name for column in columns if column.role == "other" and column.recode is not None]
+    dependencies += [one for one in dependencies_between(coded, recoded, names) if (one.column, one.tells) not in pairs]
     columns, dependencies = _with_twins(columns, dependencies)
     tells: dict[str, list[Dependency]] = {}
     for one in dependencies:
