@@ -257,7 +257,7 @@ def run(
     >>> policy = Policy(columns={"sex": quasi(), "ill": sensitive()}, privacy=[KAnonymity(2)])
     >>> found = run(pa.table({"sex": [*"ffmmm"], "ill": ["flu", "flu", "cold", "gout", "gout"]}), policy)
     >>> found.severity, [outcome.attack for outcome in found.outcomes]
-    ('broken', ['uniqueness', 'homogeneity', 'dependencies', 'downcoding'])
+    ('broken', ['homogeneity', 'uniqueness', 'dependencies', 'downcoding'])
     """
     target = Target.of(
         release,
