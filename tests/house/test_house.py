@@ -25,7 +25,7 @@ MOST_MODULES = 12
 
 MOST_LINES_OF_A_FUNCTION = 50
 MOST_LONG_FUNCTIONS = 0.01
-MOST_WORDS = {"*.md": 82_500, "how-it-works.md": 3_000, "benchmarks.md": 5_000}
+MOST_WORDS = {"*.md": 80_000, "how-it-works.md": 3_000, "benchmarks.md": 5_000}
 """In the pages of docs/."""
 
 # What breaks a rule today. Nothing may be added; whoever mends a file takes its line out.

@@ -4,6 +4,27 @@ it.
 The law is tried as it is proved: take a release, give all rows of each group one tuple below its labels, whichever,
 with the sensitive values and the people that they have, and find the draws by which the same algorithm makes the same
 release of that table. Then nothing is scripted: all small tables are released again and again.
+
+The proof.
+
+(1) The same rows are suppressed. Local algorithms suppress rows only where a column may not be generalized further:
+rows that differ there share no group, and all that agree there go together if they fail as one. A tuple below a label
+agrees with it there, so these sets have the same rows as before. What is released has the same sensitive values, so
+models that compare with the whole table compare with the same.
+
+(2) The table is left as it is. A tuple has the rows of all groups that it was given to. Each of them satisfies all
+models, and so does their union.
+
+(3) It may be divided into the same groups. Every order of the rows has a chance above 0, also one in which the groups
+stand one after the other. A group has k rows or more, which is a sum of parts of k to 2k - 1; these may be drawn, and
+joined to that group and no further. Each satisfies all models, so nothing else is joined.
+
+(4) Each may be raised to its labels. Each label of a group is a label of its tuple, on some level. If that is not the
+lowest that may be released it covers more than the label below; otherwise the release would not have it. So it may be
+raised to, in all columns, with a chance above 0.
+
+(5) Groups with the same labels become one: the release. Which of equal rows go to which group is drawn, so their
+other cells may be the same.
 """
 
 from __future__ import annotations
