@@ -203,7 +203,7 @@ def _register_parts() -> None:
         part = _unregistered.pop()
         function = part._function
         function.__qualname__ += f"_{_digest(function.__code__.co_filename)[:16]}"
-        extending.overload(part, strict=False)(part.implementation)
+        extending.overload(part, strict=False, jit_options={"forceinline": True})(part.implementation)
 
 
 @cache
