@@ -1,7 +1,7 @@
 """Answers about a check, a risk, a verdict and a report, made of numbers and of words that are known here.
 
 Nothing is passed on that somebody else wrote: no message, no detail, no label. Every text in an answer is one of this
-module, a name of a model, or a column that the policy or the question itself names.
+module, the id of a check, or a column that the policy or the question itself names.
 """
 
 from __future__ import annotations
@@ -16,27 +16,9 @@ from indistinct.pipeline.policy_check import PolicyCheck
 from indistinct.policy import Policy
 from indistinct.profiling import Profile
 from indistinct.proof.verdict import Verdict
-from indistinct.registry import MODELS
 
 MOST = 20
 """Sets of columns that are listed."""
-CHECKS = frozenset(
-    [
-        *(
-            "columns",
-            "rows",
-            "file",
-            "policy",
-            "manifest",
-            "suppression limit",
-            "missing cells",
-            "levels",
-            "pseudonyms",
-        ),
-        *("people", "truth", "tables"),
-    ]
-)
-"""What checks are called that are not models."""
 WORDS: dict[type[IndistinctError], str] = {
     PolicyError: "the policy is wrong in itself, or does not fit the table",
     TableError: "the table or the release cannot be read",
@@ -133,13 +115,6 @@ def answer_profile(found: Profile, path: str) -> dict[str, Any]:
         "roles": {role: roles.count(role) for role in sorted(set(roles))},
         "next": "the holder reads the policy, mends what is wrong, and starts the server anew: then it can be used",
     }
-
-
-def _check_name(name: str) -> str:
-    """Return the name of a check without what a manifest could have put there."""
-    if name in CHECKS:
-        return name
-    return next((model for model in sorted(MODELS, key=len, reverse=True) if name.startswith(model)), "another check")
 
 
 def _numbers(found: Mapping[str, Any]) -> dict[str, int | float]:
