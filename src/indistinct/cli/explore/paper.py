@@ -12,7 +12,7 @@ from indistinct.errors import PolicyError, VerificationError
 from indistinct.showing.numbers import figure as number_text
 
 if TYPE_CHECKING:
-    from indistinct.papers import PaperTable, Reproduction, Statement
+    from indistinct.papers import PaperStatement, PaperTable, Reproduction
 
 MARKS = {"same": True, "known difference": None, "not printed": None, "not computed": None, "DIFFERS": False}
 
@@ -92,7 +92,7 @@ def _print(found: Reproduction, *, is_whole: bool) -> None:
         show.say(f"note: {found.note}", show.QUIET)
 
 
-def _mark(one: Statement) -> Any:
+def _mark(one: PaperStatement) -> Any:
     if one.status == "known difference":
         return show.mark(None)
     return "" if MARKS[one.status] is None else show.mark(MARKS[one.status])
@@ -108,13 +108,13 @@ def _text(value: Any) -> str:
     return str(value) if isinstance(value, bool | str | int) else number_text(value)
 
 
-def _of_tables(one: Statement) -> tuple[str, str]:
+def _of_tables(one: PaperStatement) -> tuple[str, str]:
     tables = (one.found, one.printed)
     first, second = ("–" if own is None else f"{sum(n for _, n in own.rows)} rows" for own in tables)
     return first, second
 
 
-def _side_by_side(one: Statement) -> Any:
+def _side_by_side(one: PaperStatement) -> Any:
     """Return a table's rows with how often each was computed, and how often it is printed."""
     found: PaperTable = one.found
     computed, printed = dict(found.rows), dict(() if one.printed is None else one.printed.rows)
