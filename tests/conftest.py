@@ -22,6 +22,7 @@ import typer.testing
 from _pytest.doctest import DoctestModule
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[1]))  # campaigns, benchmarks and scripts, which some tests run
 
 from helpers import postgres, profiles, workers
 from indistinct.engine.duckdb import session
