@@ -19,7 +19,7 @@ ENV PATH="/opt/indistinct/bin:$PATH" \
 # Kernels are compiled once, here, so that a container without a disk of its own starts at once; everybody may read them.
 RUN install -d -m 0755 -o 10001 -g 10001 /opt/kernels /data
 USER 10001:10001
-RUN indistinct doctor && indistinct demo > /dev/null
+RUN indistinct doctor --compile && indistinct demo > /dev/null
 WORKDIR /data
 ENTRYPOINT ["indistinct"]
 CMD ["--help"]

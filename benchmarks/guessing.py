@@ -70,9 +70,9 @@ def _rates(guess: Figures) -> str:
     """Return the rate of an attack beside that of its control.
 
     >>> _rates({"rate": 0.292, "control": 0.29})
-    '29.2 % / 29.0 %'
+    '29.2/29.0%'
     """
-    return f"{100 * guess['rate']:.1f} % / {100 * guess['control']:.1f} %"
+    return f"{100 * guess['rate']:.1f}/{guess['control']:.1%}"
 
 
 def table(figures: list[Figures]) -> str:

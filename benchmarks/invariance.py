@@ -91,13 +91,14 @@ def _figures(name: str, sensitive: str, m: int, release: ix.Release, seconds: fl
 
 def section(figures: list[Figures]) -> str:
     """Return the section of the page."""
-    text = """Adult, seven quasi columns, one release of all rows; *first* and *second* are two releases under a
-ledger, between which a tenth of the people leave and a fifth as many come. The values of every group were counted
-anew. *Bound* is the NCP that each release states no release is below."""
+    first = next((one["rows"] for one in figures if one["release"] == "first"), 0)
+    text = f"""Adult, seven quasi columns, one release of all {figures[0]["rows"]:,} rows; *first* (of {first:,}) and
+*second* are two releases under a ledger, between which a tenth of the people leave and a fifth as many come. Every
+group was counted anew. No release has an NCP below *bound*, as each states."""
     heads = ["release", "sensitive", "m", "NCP", "bound", "suppressed", "CPU s"]
     rows = [
         [
-            f"{one['release']}, {one['rows']:,}",
+            one["release"],
             one["sensitive"],
             one["m"],
             f"{one['ncp']:.2%}",

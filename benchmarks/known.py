@@ -63,10 +63,12 @@ def section(figures: list[Figures]) -> str:
     """Return the section of the page."""
     text = f"""k = 5, 2 % suppressed, [`known = m`](models.md#known-columns). *listed* names all sets of m columns
 as quasi-identifiers; *regroup* is local and suppresses nothing. The search was stopped after {SECONDS:.0f} CPU s."""
-    heads = ["table", "columns", "m", "by", "CPU s", "NCP", "gap"]
+    heads = ["table, columns", "m", "by", "CPU s", "NCP", "gap"]
     rows = [
         [
-            *(one[name] for name in ("table", "columns", "known", "way")),
+            f"{one['table']}, {one['columns']}",
+            one["known"],
+            one["way"],
             f"{one['cpu_seconds']:.2f}",
             f"{one['ncp']:.4f}",
             "" if one["gap"] is None else "proven" if not one["gap"] else f"{one['gap']:.3f}",

@@ -16,7 +16,7 @@ from indistinct.recoding import LocalRecoding, Recoding
 from indistinct.registry import MEASURES
 from indistinct.search import Algorithm, Task
 
-KS = (2, 5, 10, 25, 100)
+KS = (2, 5, 10, 25, 100, 300, 1000)
 SHOWN = ("ncp", "precision", "entropy", "discernibility", "average-group-size")
 LARGE_ROWS = 1_000_000
 LARGE_KS = (5, 25)

@@ -85,13 +85,11 @@ def text(figures: list[Figures]) -> str:
 
 def table(figures: list[Figures]) -> str:
     """Return the table of the section."""
-    heads = ["table", "model", "Mondrian", "Regroup"]
-    rows = [
-        [
-            one["table"],
-            one["model"],
-            *(f"{one[name]:.4f}" for name in ("mondrian", "regroup")),
-        ]
+    names = list(dict.fromkeys(one["table"] for one in figures))
+    cells = {
+        (one["table"], one["model"]): ", ".join(f"{one[name]:.4f}" for name in ("mondrian", "regroup"))
         for one in figures
-    ]
-    return tables.table(heads, rows)
+    }
+    models = dict.fromkeys(one["model"] for one in figures)
+    rows = [[model, *(cells.get((name, model), "") for name in names)] for model in models]
+    return tables.table(["model", *(f"{name}: Mondrian, Regroup" for name in names)], rows)

@@ -15,6 +15,7 @@ from benchmarks import (
     clinic,
     effort,
     guessing,
+    histories,
     init,
     invariance,
     known,
@@ -24,13 +25,16 @@ from benchmarks import (
     local,
     measuring,
     models,
+    nist,
     peers,
     people,
     private,
     proof,
+    rounds,
     sharpening,
     spark,
     start,
+    target,
     wong,
 )
 from benchmarks.adult import Rows
@@ -219,6 +223,7 @@ PARTS = {
     "spark": spark.run_spark,
     "link": link.run_link,
     "start": start.run_start,
+    "round": rounds.run_round,
     "wong": wong.run_wong,
     "ledger": ledger.run_ledger,
     "local": local.run_local,
@@ -226,12 +231,15 @@ PARTS = {
     "private": private.run_private,
     "known": known.run_known,
     "effort": effort.run_effort,
+    "target": target.run_target,
     "invariance": invariance.run_invariance,
     "models": models.run_models,
     "sharpening": sharpening.run_sharpening,
     "guessing": guessing.run_guessing,
     "init": init.run,
+    "histories": histories.run_histories,
     "tables": clinic.run_tables,
+    "nist": nist.run_nist,
 }
 
 

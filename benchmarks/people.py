@@ -141,12 +141,13 @@ def section(figures: list[Figures]) -> str:
     one = figures[0]
     by_mode = {(f["algorithm"], f["counts_people"]): f for f in figures if f["kind"] == "groups"}
     lines = [_group_line(name, by_mode[name, False], by_mode[name, True]) for name, people in by_mode if people]
-    heads = ["algorithm", "rows: CPU s", "people: CPU s", "ratio", "NCP", "groups", "too small"]
-    linked_heads = ["algorithm", "CPU s", "people kept", "rows kept", "profiles", "smallest"]
+    heads = ["algorithm", "rows: CPU s", "people: CPU s", "ratio", "NCP", "too small"]
+    linked_heads = ["algorithm", "CPU s", "people kept", "rows kept", "profiles"]
     text = f"""{one["rows"]:,} made-up visits of {one["people"]:,} patients, at most {one["most_rows"]} each. Eight
 quasi columns, k = {one["k"]}, 2 % suppressed. First rows are counted, then people (→). CPU seconds are of the
 search. *Too small* are groups with fewer than {one["k"]} patients, counted in plain Python."""
-    linked = f"""Linked rows: {one["k"]} patients share each profile, all released tuples of a patient under a
+    fewest = min((f["smallest_profile"] for f in figures if f["kind"] == "profiles"), default=one["k"])
+    linked = f"""Linked rows: at least {fewest} patients share each profile, all released tuples of a patient under a
 pseudonym; at most {100 * LINKED_SUPPRESSION:.0f} % suppressed. CPU seconds are of `ix.anonymize`; the goal is
 {LINKED_GOAL:g}."""
     return tables.section(
@@ -163,10 +164,10 @@ def _group_line(name: str, rows: Figures, people: Figures) -> list[str]:
     ratio = people["cpu_seconds"] / rows["cpu_seconds"]
     goal = tables.mark(ratio / GOALS[name]) if name in GOALS else ""
     cells = [name, f"{rows['cpu_seconds']:.3f}", f"{people['cpu_seconds']:.3f}", f"{ratio:.2f}{goal}"]
-    forms = {"ncp": ".4f", "groups": ",", "groups_below_k": ","}
+    forms = {"ncp": ".4f", "groups_below_k": ","}
     return cells + [f"{rows[figure]:{form}} → {people[figure]:{form}}" for figure, form in forms.items()]
 
 
 def _linked_line(one: Figures) -> list[str]:
     cells = [one["algorithm"], f"{one['cpu_seconds']:.1f}{tables.mark(one['cpu_seconds'] / LINKED_GOAL)}"]
-    return cells + [f"{one[name]:,}" for name in ("released_people", "released_rows", "profiles", "smallest_profile")]
+    return cells + [f"{one[name]:,}" for name in ("released_people", "released_rows", "profiles")]

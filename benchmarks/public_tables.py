@@ -67,10 +67,14 @@ class Public:
     path: str
     read: Callable[[bytes], Any]
 
+    def frame(self, folder: Path) -> Any:
+        """Return the table as pandas reads it."""
+        with self.wheel.open(folder) as archive:
+            return self.read(archive.read(self.path))
+
     def table(self, folder: Path) -> pa.Table:
         """Return the table as texts, and missing cells as null."""
-        with self.wheel.open(folder) as archive:
-            frame = self.read(archive.read(self.path))
+        frame = self.frame(folder)
         step = max(1, len(frame) // SAMPLE)
         frame = frame.iloc[::step]
         cells = {str(name).strip(): [_text(cell) for cell in frame[name].tolist()] for name in frame.columns}

@@ -134,22 +134,22 @@ def section(figures: list[Figures]) -> str:
     """Return the section of the page."""
     if "said" in figures[0]:
         return ""
-    heads = ["rows", "engine", "CPU s", "Python", "Java"]
+    heads = ["rows", "engine", "CPU s", "Python MB", "Java MB"]
     rows = [
         [
             f"{one['rows']:,}",
             one["engine"].replace("duckdb", "DuckDB").replace("local", "Spark local"),
             f"{sum(stage['cpu_seconds'] for stage in one['stages'].values()):.1f}",
-            f"{one['driver_bytes'] / 1e6:,.0f} MB",
-            f"{one['java_bytes'] / 1e6:,.0f} MB" if "java_bytes" in one else "",
+            f"{one['driver_bytes'] / 1e6:,.0f}",
+            f"{one['java_bytes'] / 1e6:,.0f}" if "java_bytes" in one else "",
         ]
         for one in figures
         if one["engine"] != "local[1]"
     ]
     text = f"""from Parquet to a verified release on one machine, k = 20, at most
-{max(one["tuples"] for one in figures):,} distinct tuples, {MEMORY} for DuckDB or for Java's heap. One thread of
-Spark takes as many CPU seconds as two. Both engines make the same release. CPU seconds are of all processes; about
-20 of Spark's are Java's compilation. Python is the driver, which does not grow with the rows."""
+{max(one["tuples"] for one in figures):,} distinct tuples, {MEMORY} for DuckDB or for Java's heap. Both
+engines make the same release. CPU seconds are of all processes; about 20 of Spark's are Java's compilation. Spark's
+Python is the driver, which does not grow with the rows."""
     return tables.section("Spark beside DuckDB", "spark", text, tables.table(heads, rows))
 
 

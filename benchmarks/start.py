@@ -84,13 +84,13 @@ def section(figures: list[Figures]) -> str:
     found = {one["run"]: one for one in figures}
     rows = [
         [
-            f"{run}, {ROWS:,} × 9",
+            run,
             *(tables.seconds(found[name]["cpu_seconds"]) if name in found else "" for name in names),
         ]
         for run, names in ((run, (f"{run}, first", f"{run}, again")) for run in RUNS)
     ]
     short = [[run, "", tables.seconds(one["cpu_seconds"])] for run, one in found.items() if "," not in run]
-    text = """whole commands. *First* compiles the kernels; later runs read them from numba's cache. A table of
-eleven rows compiles nothing."""
+    text = f"""whole commands, on Adult with {ROWS:,} rows × 9 or on eleven rows, which compile nothing. *First*
+compiles the kernels; later runs read them from numba's cache."""
     heads = ["run", "first: CPU s", "later: CPU s"]
     return tables.section("Start", "start", text, tables.table(heads, [*short, *rows]))

@@ -23,6 +23,7 @@ import pyarrow as pa
 import indistinct as ix
 from benchmarks import adult
 from benchmarks.setting import Figures, Setting, say
+from indistinct.data_utility.workload import queries
 from indistinct.papers.wong_2007 import adult_columns
 from indistinct.recoding import Classes
 from indistinct.search.algorithm import Algorithm
@@ -31,7 +32,6 @@ from indistinct.search.local.top_down import TopDown
 from indistinct.search.task import Task
 from indistinct.search.two_tables.anatomy import Anatomy
 from indistinct.search.two_tables.lossy_join import LossyJoin
-from indistinct.utility.workload import queries
 
 ROWS = 45_222
 """Of both parts of Adult, without those that have unknown values."""

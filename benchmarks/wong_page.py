@@ -10,8 +10,8 @@ from typing import Any
 
 from benchmarks import wong
 from benchmarks.tables import filled, table
+from indistinct.data_utility.workload import predicate_size
 from indistinct.showing.chart import Axis, Chart, Line
-from indistinct.utility.workload import predicate_size
 
 Figures = dict[str, Any]
 

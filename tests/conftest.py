@@ -152,7 +152,7 @@ def _processor_seconds() -> float:
 def postgres_server() -> Iterator[str]:
     """Return the URL of a PostgreSQL server of our own, without the name of a database."""
     if postgres.programs() is None:
-        reason = "NOT CHECKED: ledgers in PostgreSQL. Install its server: apt-get install postgresql"
+        reason = "NOT CHECKED: PostgreSQL. Install its server: apt-get install postgresql"
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)

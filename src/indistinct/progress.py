@@ -27,6 +27,8 @@ class Watch:
     """Called with the stage, the work done and the work in all (None where unknown)."""
     is_cancelled: Callable[[], bool] | None = None
     """Asked now and then; True stops the search at once."""
+    ends_after: float | None = None
+    """Seconds after which a search ends where nobody set a time limit; what it does before does not depend on it."""
     _started: float = field(default_factory=time.monotonic, repr=False)
 
     def __post_init__(self) -> None:
@@ -42,6 +44,12 @@ class Watch:
         """Start the clock of the time limit anew."""
         self._started = time.monotonic()
 
+    def ending_after(self, seconds: float) -> Watch:
+        """Return a watch for a search that begins now and ends after so many seconds, unless a limit is set already."""
+        if self.time_limit is not None or self.ends_after is not None:
+            return self
+        return replace(self, ends_after=seconds, _started=time.monotonic())
+
     def share_of_time(self) -> float:
         """Return how much of the time limit has passed, 1 for all of it; 0 where there is none."""
         passed = time.monotonic() - self._started
@@ -49,13 +57,16 @@ class Watch:
 
     def part(self, share: float) -> Watch:
         """Return a watch for this share of the time that is left."""
-        if self.time_limit is None:
-            return self
         passed = time.monotonic() - self._started
-        return replace(self, time_limit=passed + share * max(0.0, self.time_limit - passed))
+        if self.time_limit is not None:
+            return replace(self, time_limit=passed + share * max(0.0, self.time_limit - passed))
+        if self.ends_after is not None:
+            return replace(self, ends_after=passed + share * max(0.0, self.ends_after - passed))
+        return self
 
     def time_is_up(self) -> bool:
         """Return whether the time limit has passed; raise if the work was cancelled."""
         if self.is_cancelled is not None and self.is_cancelled():
             raise InterruptedSearchError("cancelled; nothing was written")
-        return self.time_limit is not None and time.monotonic() - self._started >= self.time_limit
+        limit = self.ends_after if self.time_limit is None else self.time_limit
+        return limit is not None and time.monotonic() - self._started >= limit

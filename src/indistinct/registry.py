@@ -123,7 +123,10 @@ def make_with(make: type[Kind], name: str, options: Mapping[str, Any]) -> Kind:
     known = [field.name for field in dataclasses.fields(make) if field.init] if dataclasses.is_dataclass(make) else []
     unknown = [option for option in options if option not in known]
     if unknown:
-        hints = [f"it is called {RENAMED[one]}" if one in RENAMED else f"it has {', '.join(known)}" for one in unknown]
+        hints = [
+            f"it is called {RENAMED[one]}" if one in RENAMED else f"delete it; it has {', '.join(known)}"
+            for one in unknown
+        ]
         said = zip(unknown, hints, strict=True)
         raise PolicyError([f"options.{option}: {name} has no such option; {hint}" for option, hint in said])
     return make(**options)
@@ -195,6 +198,7 @@ ALGORITHMS: Registry[Algorithm] = Registry(
         "m-invariance": "search.m_invariance.m_invariant:MInvariant",
         "safepub": "search.full_domain.safepub:SafePub",
         "chosen": "search.full_domain.chosen:Chosen",
+        "applied": "search.local.applied:Applied",
     },
 )
 """Every algorithm by its name; ``policy/algorithms.py`` has what each declares."""
@@ -217,9 +221,11 @@ ATTACKS: Registry[Attack] = Registry(
         "minimality": "attacks.guessing.minimality:Minimality",
         "definetti": "attacks.guessing.definetti:DeFinetti",
         "singling_out": "attacks.guessing.singling_out:SinglingOut",
+        "membership": "attacks.guessing.member_inference:Membership",
         "maps": "attacks.linking.maps:Maps",
         "totals": "attacks.known_totals:KnownTotals",
         "joined_values": "attacks.other_columns:JoinedValues",
+        "history": "attacks.few_events:FindByEvents",
     },
 )
 """Every attack by its name, in the order in which they are run."""

@@ -525,7 +525,7 @@ def test_naive_releases_are_broken_and_based_ones_are_not():
 @pytest.mark.slow
 def test_what_the_ledger_lets_out_tells_nobody_anything(tmp_path):
     """Three releases by three algorithms: alone they undo each other, and not if the ledger is asked."""
-    generator = np.random.default_rng(8)
+    generator = np.random.default_rng(12)
     columns = {"number": ix.identifier(), **POLICY.columns}
     policy = ix.Policy(columns=columns, privacy=[ix.KAnonymity(3)])
     broken = 0

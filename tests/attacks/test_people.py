@@ -122,7 +122,7 @@ def test_homogeneity_is_counted_in_people_who_have_the_same_rows() -> None:
     first = report.findings[0]
     assert (first.labels, first.rows, first.share) == ({"town": "A1 / B1"}, 2, 1)
     assert first.sentence == "Of the 2 people with town A1 / B1 all have one and the same ill."
-    assert "ill is the same for all of 3 people in 2 groups" in report.summary
+    assert "column ill is the same for all of 3 people in 2 groups" in report.summary
     assert report.to_dict()["unit"] == "person"
     assert by_rows.to_dict()["unit"] == "row"
 

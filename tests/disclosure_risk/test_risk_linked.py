@@ -137,3 +137,14 @@ def test_the_command_takes_each_table_by_its_name(tmp_path: Any) -> None:
     content = answer("risk", *given_, "--policy", tmp_path / "clinic.toml")
     assert (content["people"], content["quasi"]) == (9, list(COLUMNS))
     assert content["uniques"] == alone_by(people, COLUMNS)
+
+
+@examples(20, opens_tables=True)
+@given(people_lists)
+def test_unicity_of_linked_tables_is_that_of_people(people: People) -> None:
+    found = ix.risk(tables_of(people), policy=POLICY, threads=1).unicity
+    assert found is not None
+    assert (found.unit, found.rows, set(found.columns)) == ("people", len(people), set(COLUMNS))
+    for one in found.known:
+        shares = [alone_by(people, known) / len(people) for known in combinations(COLUMNS, one.cells)]
+        assert (one.mean, one.worst) == (pytest.approx(sum(shares) / len(shares)), max(shares))

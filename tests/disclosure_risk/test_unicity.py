@@ -83,10 +83,22 @@ def test_risk_report_and_check_show_it(tmp_path: Path) -> None:
     assert found.unicity.known[-1].mean == 0.6
     checked = ix.check(table, policy())
     assert checked.is_feasible
-    assert any("by the columns that leave as they are" in note for note in checked.notes)
+    assert any("60.0%" in note and "day" in note for note in checked.notes)
     release = ix.anonymize(table, policy())
     release.report(tmp_path / "report.html")
     assert "to whoever knows any few of all 3 columns" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_the_worst_columns_of_many_are_named() -> None:
+    """Two columns of forty leave everybody alone; on average over any three nearly nobody is."""
+    table = pa.table({f"c{number}": ["x"] * 144 for number in range(38)})
+    table = table.append_column("day", pa.array([str(row % 12) for row in range(144)]))
+    table = table.append_column("drug", pa.array([str(row // 12) for row in range(144)]))
+    table = table.append_column("age", pa.array(["30-39"] * 144))
+    others = {name: ix.other() for name in table.column_names if name != "age"}
+    (note,) = ix.check(table, ix.Policy({"age": ix.quasi(ix.suppress()), **others}, [ix.KAnonymity(2)])).notes
+    assert "100.0%" in note
+    assert "day, drug" in note
 
 
 def test_tables_that_hide_people_are_not_warned_of() -> None:

@@ -28,6 +28,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
+from helpers import postgres
 from indistinct.engine import Plan, Rows, open_table
 from indistinct.engine.duckdb import recoding, session
 from indistinct.engine.duckdb.rows import DuckRows
@@ -130,12 +131,15 @@ def as_if_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recoding, "FEW_ROWS", 0)
 
 
-@pytest.fixture(params=[*MAKERS, "spark"])
+@pytest.fixture(params=[*MAKERS, "spark", "postgresql"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param in AS_IF_LARGE:
         request.getfixturevalue("as_if_large")
     if request.param == "spark":
         kind, make = "spark", lambda folder: request.getfixturevalue("spark").createDataFrame(arrow_table())
+    elif request.param == "postgresql":
+        server = request.getfixturevalue("postgres_server")
+        kind, make = "postgres", lambda folder: postgres.save(server, arrow_table())
     else:
         kind, make = MAKERS[request.param]
     with open_table(make(tmp_path)) as rows:

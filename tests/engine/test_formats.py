@@ -196,4 +196,4 @@ def test_without_its_line_a_format_is_not_known(tmp_path: Path) -> None:
 def test_the_help_of_commands_names_every_format(command: str) -> None:
     told = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"}).stdout
     words = " ".join(told.replace("│", " ").split())
-    assert f"The private table: {name_formats()}." in words
+    assert f"The private table: {name_formats()}, or a table of PostgreSQL" in words

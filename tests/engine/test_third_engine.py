@@ -99,7 +99,7 @@ class PlainRows(KeyedRows):
     def with_max_tuples(self, max_tuples: int) -> PlainRows:
         raise NotImplementedError
 
-    def write(self, folder: Path, name: str = "table") -> Path:
+    def write(self, folder: Path, name: str = "table", kind: str | None = None) -> Path:
         raise NotImplementedError
 
     def format(self) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -12,6 +13,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 SUPERUSER = "keeper"
 DEBIAN = Path("/usr/lib/postgresql")
@@ -97,6 +101,52 @@ def server() -> Iterator[Server]:
             made.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+TYPES = (
+    (pa.types.is_boolean, "boolean"),
+    (pa.types.is_integer, "bigint"),
+    (pa.types.is_float32, "real"),
+    (pa.types.is_floating, "double precision"),
+    (pa.types.is_date, "date"),
+)
+
+
+def save(url: str, table: pa.Table, name: str = "people") -> str:
+    """Store a table in a schema of its own, and return its address."""
+    import psycopg
+    from psycopg import sql
+
+    schema = f"of_{secrets.token_hex(8)}"
+    place = sql.Identifier(schema, name)
+    columns = [sql.SQL("{} {}").format(sql.Identifier(own.name), sql.SQL(_type_of(own.type))) for own in table.schema]
+    with psycopg.connect(f"{url}/postgres") as connection:
+        connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+        connection.execute(sql.SQL("CREATE TABLE {} ({})").format(place, sql.SQL(", ").join(columns)))
+        with connection.cursor().copy(sql.SQL("COPY {} FROM STDIN").format(place)) as copy:
+            for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                copy.write_row(row)
+    return f"{url}/postgres?table={schema}.{name}"
+
+
+def run(url: str, *statements: str) -> list[tuple[Any, ...]]:
+    """Run statements, and return the rows of the last one that gave some."""
+    import psycopg
+
+    rows: list[tuple[Any, ...]] = []
+    with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
+        for statement in statements:
+            cursor = connection.execute(statement.encode())
+            rows = cursor.fetchall() if cursor.description else rows
+    return rows
+
+
+def _type_of(kind: pa.DataType) -> str:
+    if pa.types.is_decimal(kind):
+        return f"numeric({kind.precision},{kind.scale})"
+    if pa.types.is_timestamp(kind):
+        return "timestamp" if kind.tz is None else "timestamptz"
+    return next((name for is_kind, name in TYPES if is_kind(kind)), "text")
 
 
 def _answers(url: str) -> bool:

@@ -41,6 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "release.forms": {"engine.plans"},
     "engine": {"engine.plans", "showing"},
     "policy": {"engine.plans", "hierarchy", "registry", "release.forms"},
+    "regimes": {"policy"},
     "counting": {"hierarchy"},
     "privacy": {"counting", "hierarchy", "showing"},
     "recoding": {"counting", "engine.plans", "hierarchy", "policy", "privacy", "release.forms"},
@@ -97,7 +98,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "showing",
         "progress",
     },
-    "utility": {
+    "attacks.labels": {"hierarchy", "linkage", "policy", "recoding"},
+    "data_utility": {
+        "attacks.labels",
         "counting",
         "engine",
         "hierarchy",
@@ -111,6 +114,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "progress",
     },
     "attacks": {
+        "attacks.labels",
         "search",
         "counting",
         "engine",
@@ -122,6 +126,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "registry",
         "release",
         "showing",
+        "progress",
     },
     "ledger.store": {"policy", "proof", "release", "showing"},
     "report": {
@@ -141,8 +146,19 @@ MAY_IMPORT: dict[str, set[str]] = {
         "showing",
         "profiling",
         "disclosure_risk",
-        "utility",
+        "data_utility",
         "progress",
+    },
+    "documents": {
+        "attacks",
+        "disclosure_risk",
+        "policy",
+        "progress",
+        "regimes",
+        "registry",
+        "release",
+        "report",
+        "showing",
     },
     "release.release": {
         "counting",
@@ -157,6 +173,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "showing",
     },
     "pipeline": {
+        "regimes",
         "search",
         "counting",
         "engine",
@@ -172,7 +189,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "showing",
         "profiling",
         "disclosure_risk",
-        "utility",
+        "data_utility",
         "progress",
     },
     "ledger": {
@@ -191,6 +208,18 @@ MAY_IMPORT: dict[str, set[str]] = {
         "release.release",
         "showing",
         "progress",
+    },
+    "ledger_review": {
+        "attacks",
+        "disclosure_risk",
+        "documents",
+        "ledger",
+        "ledger.store",
+        "policy",
+        "progress",
+        "proof",
+        "release",
+        "showing",
     },
     "testing": {
         "search",
@@ -216,7 +245,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "privacy",
         "proof",
         "search",
-        "utility",
+        "data_utility",
         "progress",
     },
 }
@@ -339,10 +368,13 @@ def test_no_module_imports_itself_by_way_of_others():
     assert set(found) == STILL_IN_RINGS
 
 
+ENGINES = ("indistinct.engine.duckdb", "indistinct.engine.spark", "indistinct.engine.postgres")
+
+
 def test_file_formats_know_no_engine():
     for path in sorted((SOURCE / "engine" / "formats").glob("*.py")):
         known = set().union(*imported_modules(path))
-        assert not [name for name in known if name.startswith(("indistinct.engine.duckdb", "indistinct.engine.spark"))]
+        assert not [name for name in known if name.startswith(ENGINES)]
 
 
 def test_who_must_not_know_whom():
@@ -371,7 +403,7 @@ def is_behind(name, owner):
 @pytest.mark.parametrize("owner", ["attacks", "linkage", "search"])
 def test_a_room_is_entered_only_by_its_doors(owner):
     for room, path in modules():
-        if room != owner:
+        if room.split(".")[0] != owner:
             behind = [name for name in set().union(*imported_modules(path)) if is_behind(name, owner)]
             assert not behind, f"{path.relative_to(SOURCE)}: import it from indistinct.{owner}"
 

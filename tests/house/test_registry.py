@@ -158,6 +158,7 @@ class Even(ix.PrivacyModel):
         return groups.sizes % 2 == 0
 
 
+@pytest.mark.slow
 def test_a_model_that_a_program_registers_is_read_and_written(entries):
     policy = ix.Policy(columns={"a": ix.quasi(ix.suppress())}, privacy=[Even()])
     written = ix.policy_toml(policy)

@@ -333,7 +333,7 @@ def test_a_failure_in_the_middle_of_writing_leaves_the_old_state(
         assert run("anonymize", "policy.toml", "people.csv", "-o", "out")[0] == 0
         before = {path.name: path.read_bytes() for path in (place / "out").iterdir()}
 
-    def break_off(self: DuckRows, folder: Path, name: str = "table") -> Path:
+    def break_off(self: DuckRows, folder: Path, name: str = "table", kind: str | None = None) -> Path:
         (folder / "table.csv").write_text("half a ro", "utf-8")
         raise error
 
@@ -357,7 +357,7 @@ def test_a_time_limit_without_end_is_refused(place: Path, seconds: str) -> None:
 
 @pytest.mark.slow
 def test_an_unexpected_error_shows_its_traceback_only_on_request(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def break_off(self: DuckRows, folder: Path, name: str = "table") -> Path:
+    def break_off(self: DuckRows, folder: Path, name: str = "table", kind: str | None = None) -> Path:
         raise RuntimeError("Zanzibar")
 
     monkeypatch.setattr(DuckRows, "write", break_off)

@@ -60,6 +60,7 @@ ALGORITHMS_TO_CHECK = {
     "anatomy": ix.Anatomy(seed=1),
     "m-invariance": ix.MInvariant(),
     "chosen": ix.Chosen(),
+    "applied": ix.Applied(),
 }
 ONE_COLUMN = ("anatomy", "m-invariance")
 """They need one sensitive column, and m-invariance its model: tests/search has tests of them."""

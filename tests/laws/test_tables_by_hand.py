@@ -193,7 +193,7 @@ def test_what_is_not_true_of_the_originals() -> None:
         ix.verify(RELEASED, POLICY, original=ORIGINAL | {"people": ORIGINAL["people"].drop_columns("note")})
     with pytest.raises(ix.PolicyError, match="drugs"):
         ix.verify(RELEASED, POLICY, original={name: rows for name, rows in ORIGINAL.items() if name != "drugs"})
-    with pytest.raises(ix.TableError, match="give each by name: people, visits, drugs"):
+    with pytest.raises(ix.TableError, match="give each by its name: people, visits, drugs"):
         ix.verify(RELEASED, POLICY, original=ORIGINAL["people"])
 
 

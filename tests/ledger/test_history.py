@@ -493,11 +493,11 @@ def test_pseudonyms_may_not_link_rows(rows: int, present: int, distinct: int, re
     table: Any = SimpleNamespace(repeats_of=repeats_of, count=lambda: rows)
     if repeated:
         with pytest.raises(LedgerError, match=f"columns.no: {repeated} rows repeat"):
-            offer.refuse_repeated_pseudonyms(table, numbered)
+            offer.refuse_repeated_pseudonyms(table, numbered.parts["table"])
     else:
-        offer.refuse_repeated_pseudonyms(table, numbered)
+        offer.refuse_repeated_pseudonyms(table, numbered.parts["table"])
     assert asked == [["no"]]
-    offer.refuse_repeated_pseudonyms(None, POLICY)  # type: ignore[arg-type]  # has none, so nothing is asked
+    offer.refuse_repeated_pseudonyms(None, POLICY.parts["table"])  # type: ignore[arg-type]  # has none, so nothing is asked
 
 
 @pytest.mark.parametrize("again_", [None, "based"])

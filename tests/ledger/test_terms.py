@@ -15,7 +15,7 @@ import indistinct as ix
 from indistinct.errors import LedgerError
 from indistinct.ledger import terms as terms_module
 from indistinct.ledger.ledger import Ledger
-from indistinct.ledger.offer import recognition
+from indistinct.ledger.offer import recognitions
 from indistinct.ledger.store.entry import Draft, Entry, due_entries
 from indistinct.ledger.terms import Terms
 from indistinct.policy import Person, Policy
@@ -105,7 +105,7 @@ def test_how_people_are_recognised() -> None:
     assert stable.details == {"key": ["name"], "pseudonyms": {"name": "stable"}}
     fresh = Terms(replace(PLAIN, columns={**PLAIN.columns, "name": ix.identifier(pseudonym=True)}), "ward")
     assert fresh.details["pseudonyms"] == {"name": "fresh"}
-    how = recognition(rows, b"\x01\x02")
+    how = recognitions(rows, b"\x01\x02")["table"]
     assert (how.key, how.state, how.secret, how.numbered, how.person) == (
         ("id", "name"),
         ("age",),
@@ -114,8 +114,8 @@ def test_how_people_are_recognised() -> None:
         ("id",),
     )
     assert (how.row, how.names_rows) == (("id", "name"), True)
-    assert recognition(Terms(PEOPLE, "ward"), b"").row == ("age", "id", "ill", "name")
-    assert recognition(Terms(PLAIN, "ward"), b"").row == ()
+    assert recognitions(Terms(PEOPLE, "ward"), b"")["table"].row == ("age", "id", "ill", "name")
+    assert recognitions(Terms(PLAIN, "ward"), b"")["table"].row == ()
 
 
 def test_terms_that_make_sense() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,7 +98,7 @@ def test_the_figures_are_those_of_releases_made_one_by_one(k: int, limit: int | 
     policy = hospital(k, limit)
     comparison = compare(TABLE, policy)
     assert [trial.label for trial in comparison.trials] == [
-        name for name in ALGORITHMS if name not in ("safepub", "chosen")
+        name for name in ALGORITHMS if name not in ("safepub", "chosen", "applied")
     ]
     assert (comparison.rows, comparison.tuples) == (12, 12)
     for trial in comparison.trials:
@@ -579,3 +580,23 @@ def test_any_figures_are_drawn_inside_the_picture(data: st.DataObject) -> None:
         assert 0 <= float(element.get("y", "nan")) <= height
     drawn = sum(value is not None for panel in panels if panel.is_log for value in panel.values)
     assert len(list(root.iter(f"{SVG}circle"))) == drawn
+
+
+def test_a_search_that_nobody_limits_ends_and_says_so() -> None:
+    table = pa.table({"age": [str(age) for age in range(40)], "zip": [str(10_000 + 7 * place) for place in range(40)]})
+    policy = ix.Policy({"age": ix.quasi(ix.intervals(5, 10)), "zip": ix.quasi(ix.prefix())}, [ix.KAnonymity(2)])
+    ended = ix.Watch(ends_after=0.0)
+    with ix.anonymize(table, policy, algorithm=ix.Regroup(), watch=ended) as release:
+        assert release.recoding.is_cut_short
+        assert release.facts.is_cut_short
+        assert release.facts.limits.time_limit in (0.0, ix.Regroup.ends_after)
+        assert release.verify(original=table).passed
+    with ix.anonymize(table, policy, algorithm=ix.Regroup()) as release:
+        assert (release.recoding.is_cut_short, release.facts.limits) == (False, None)
+
+
+def test_a_limit_that_is_set_counts_before_the_usual_one() -> None:
+    watch = ix.Watch(time_limit=3.0)
+    assert watch.ending_after(1.0) is watch
+    assert ix.Watch().ending_after(0.0).time_is_up()
+    assert not ix.Watch().ending_after(100.0).part(0.5).time_is_up()

@@ -545,6 +545,7 @@ def test_the_path_of_a_policy_does_what_the_policy_does(tmp_path):
     for how in (policy, path):
         assert ix.check(table, how).is_feasible
         assert ix.verify(released, how, original=table).passed
+        assert ix.overall_risk(released, how).value == 0.5
         assert [trial.algorithm for trial in ix.compare(table, how, algorithms=["datafly"]).trials] == ["datafly"]
         assert [one.node for one in ix.solutions(table, how)] == [{"age": 2}]
         assert ix.explain_row(table, how, 1).row == 1

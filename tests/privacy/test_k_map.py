@@ -326,3 +326,27 @@ def test_blank_rows_fit_everybody():
     with ix.anonymize(sample, policy) as release:
         assert release.verdict is not None
         assert release.verdict.passed
+
+
+@given(sample_and_people(), st.integers(1, 3))
+@examples(12, opens_tables=True)
+def test_a_population_of_several_tables_is_the_join_of_them(tmp_path_factory, drawn, k):
+    sample, people = drawn
+    folder = tmp_path_factory.mktemp("people")
+    whole = pa.table({"who": [str(n) for n in range(len(people))]} | as_table(people).to_pydict())
+    pyarrow.csv.write_csv(whole.select(["who", "age", "zip"]), folder / "register.csv")
+    pyarrow.csv.write_csv(whole.select(["who", "job"]), folder / "jobs.csv")
+    text = ix.policy_toml(policy_of(ix.KMap(k, [folder / "register.csv", folder / "jobs.csv"]), max_suppression=1.0))
+    (folder / "policy.toml").write_text(text.replace(f"{folder}/", ""), "utf-8")
+    several = ix.read_policy(folder / "policy.toml")
+    one = policy_of(ix.KMap(k, as_table(people)), max_suppression=1.0)
+    with ix.anonymize(as_table(sample), several) as ours, ix.anonymize(as_table(sample), one) as theirs:
+        assert (ours.node, ours.suppressed) == (theirs.node, theirs.suppressed)
+        assert several.privacy[0].terms()["population"] == ["register.csv", "jobs.csv"]
+        ours.write(folder / "out")
+        assert ix.verify(folder / "out", several).passed
+
+
+def test_an_empty_list_of_populations_is_refused():
+    with pytest.raises(ix.PolicyError, match="population"):
+        ix.KMap(2, [])

@@ -121,7 +121,6 @@ def test_models_are_refused_at_their_edges(make: Any, words: str) -> None:
 def test_models_are_made_up_to_their_edges() -> None:
     assert ix.KAnonymity(1, known=1).k == 1
     assert ix.KAnonymity(1).column_sets(["a", "b"]) == [("a", "b")]
-    assert ix.KMap(2, ()).population == ()  # a table without rows is a table
     assert ix.KAnonymity.at_level(0, 54_805).k == 1
     assert ix.KAnonymity.at_level(1, 54_805).k == 493
     assert ix.KAnonymity.at_level(1, 1_000_000).k == 9_000
@@ -271,9 +270,9 @@ def test_a_population_is_known_by_path_link_and_identifier() -> None:
     assert ix.KMap(2, "a.csv").population_id == "a.csv"
     assert ix.KMap(2, "a.csv", {"x": "y"}).population_id == "a.csv by {'x': 'y'}"
     assert ix.KMap(2, table).population_id == f"table {id(table)}"
-    assert ix.KMap(2, table).path is None
+    assert ix.KMap(2, table).paths is None
     moved = ix.KMap(2, Path("a.csv"), on="work").relative_to(Path("folder"))
-    assert moved.path == Path("folder/a.csv")
+    assert moved.paths == (Path("folder/a.csv"),)
     assert moved.population_id == "folder/a.csv"
     assert moved == ix.KMap(2, "folder/a.csv", on="work")
     assert hash(moved) == hash(ix.KMap(2, "folder/a.csv", on="work"))

@@ -168,3 +168,34 @@ def test_a_forename_tells_the_sex_and_is_no_person_for_that() -> None:
     sexes = ["f" if sum(map(ord, name)) % 2 else "m" for name in names]
     found = profile(pa.table({"forename": names, "sex": sexes, "borough": drawn(["Kent", "York", "Bath"])}))
     assert (found.names, found.namesakes) == ((), ("forename",))
+
+
+@pytest.mark.parametrize(("code", "is_declared"), [("?", True), ("N/A", True), ("--", True), ("unknown", False)])
+def test_marks_among_kinds_are_missing_and_words_are_said(code: str, is_declared: bool) -> None:
+    chance = random.Random(1)
+    kinds = [chance.choice(["a", "b", "c", code]) for _ in range(300)]
+    sex = [chance.choice("mf") for _ in range(300)]
+    found = next(one for one in profile(pa.table({"sex": sex, "race": kinds})).columns if one.name == "race")
+    assert found.role == "quasi"
+    assert found.missing_codes == ((code,) if is_declared else ())
+    assert "missing" in found.reason
+
+
+@pytest.mark.parametrize("below", [0, 1, 3])
+def test_notes_and_totals_below_a_sheet_are_said(below: int) -> None:
+    chance = random.Random(1)
+    gone: list[str | None] = [None] * below
+    table = pa.table(
+        {
+            "age": [str(chance.randint(18, 80)) for _ in range(100)] + ["Total"] * below,
+            "sex": pa.array([chance.choice("mf") for _ in range(100)] + gone, pa.string()),
+            "town": pa.array([chance.choice("abc") for _ in range(100)] + gone, pa.string()),
+            "pet": pa.array([chance.choice("xy") for _ in range(100)] + gone, pa.string()),
+        }
+    )
+    assert profile(table).rows_below == below
+
+
+def test_decimal_commas_are_said() -> None:
+    weights = [f"{random.Random(row).gauss(70, 9):.1f}".replace(".", ",") for row in range(300)]
+    assert "decimal commas" in guess("height", weights).reason

@@ -20,7 +20,7 @@ from indistinct.profiling import ColumnProfile, column_statistics, comments, pro
 
 def look_at(name: str, values: list[Any]) -> ColumnProfile:
     """Profile one column beside another that can be quasi."""
-    found = profile(pa.table({"partner": [str(row % 2) for row in range(len(values))], name: values}))
+    found = profile(pa.table({"partner": [str(row // 2 % 2) for row in range(len(values))], name: values}))
     return found.columns[1]
 
 

@@ -86,13 +86,11 @@ def test_no_value_leaves_that_fewer_than_k_people_have(made: tuple[pa.Table, lis
         people = people_of_each(labels, whose)
         assert len(people) <= 1 or min(people.values()) >= K, (name, people)
     others = [name for name in leaving if policy.columns[name].role == "other"]
-    for one, other in combinations(others, 2):
-        pairs = [
-            None if first is None or second is None else (first, second)
-            for first, second in zip(leaving[one], leaving[other], strict=True)
-        ]
-        distinct = min(len(people_of_each(leaving[name], whose)) for name in (one, other))
-        assert distinct <= 1 or min(people_of_each(pairs, whose).values(), default=K) >= K, (one, other)
+    for some in (*combinations(others, 2), *combinations(others, 3)):
+        rows = zip(*(leaving[name] for name in some), strict=True)
+        labels = [None if None in row else row for row in rows]
+        distinct = min(len(people_of_each(leaving[name], whose)) for name in some)
+        assert distinct <= 1 or min(people_of_each(labels, whose).values(), default=K) >= K, some
 
 
 def test_exact_numbers_of_a_sensitive_column_are_recoded_to_intervals() -> None:

@@ -87,7 +87,7 @@ def test_further_names_of_what_nobody_should_learn(name: str) -> None:
 
 @pytest.mark.parametrize(("number", "values", "role"), [(8, ("yes", "no"), "sensitive"), (7, ("yes", "no"), "quasi")])
 def test_many_columns_that_were_ticked_off_are_of_one_record(number: int, values: tuple[str, ...], role: str) -> None:
-    ticked = {f"x{name}y": cells(*values, seed=seed) for seed, name in enumerate("abcdefgh"[:number])}
+    ticked = {f"x{name}y": cells(*values, seed=seed) for seed, name in enumerate("abcdefgh"[:number], 40)}
     found = guessed(**KNOWN, **ticked, smoker=cells(*values, seed=30))
     assert {found[name][0] for name in ticked} == {role}
     kinds = {f"x{name}y": cells("0", "1", seed=seed) for seed, name in enumerate("abcdefgh")}

@@ -83,6 +83,11 @@ EXAMPLES = [
     Check("classes.join", False, {"k": 2, "linked": 1}),
     Check("tables.names", True, {"tables": 2}),
     Check("tables.names", False, {"missing": ["a"], "unknown": ["b"]}),
+    Check("histories.sets", True, {"known": 2, "k": 5, "sets": 94, "smallest": 5}),
+    Check("histories.sets", True, {"known": 1, "k": 5, "sets": 0, "smallest": 0}),
+    Check("histories.sets", False, {"known": 2, "k": 5, "sets": 94, "smallest": 1, "failing": 3}),
+    Check("truth.histories", True, {"pseudonyms": 300}),
+    Check("truth.histories", False, {"pseudonyms": 300, "wrong": 2}),
     Check("tables.references", True),
     Check(
         "tables.references",

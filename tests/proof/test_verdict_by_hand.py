@@ -426,11 +426,11 @@ def test_what_a_label_can_mean() -> None:
     assert list(reader(1).readings(None)) == []
     assert list(reader(None).readings(None)) == [Sense(2, 4, 10)]
     assert list(reader(None).readings("{1, 9}")) == [Sense(2, 2, 5)]
-    assert list(reader(None).readings("{1, 7}")) == []
+    assert list(reader(None).readings("{1, 7}")) == [Sense(0, 1, 4)]  # a label of earlier rows, of which 7 is gone
     assert list(reader(None).readings("nonsense")) == []
     assert list(reader(None).readings("[2, 3]")) == [Sense(1, 2, 5)]
     assert list(reader(None).readings("[2, 9]")) == [Sense(2, 3, 6)]
-    assert list(reader(None).readings("[2, 9] or missing")) == []
+    assert list(reader(None).readings("[2, 9] or missing")) == [Sense(2, 3, 6)]  # of earlier rows, too
     assert list(reader(1).readings("[2, 3]")) == []
 
 

@@ -272,8 +272,8 @@ def test_bags_have_each_value_as_often_as_a_class_has_it() -> None:
 
 def test_columns_are_laid_out_one_after_another() -> None:
     columns = [
-        truth._MatchedColumn(ints(0, 1, 1), ints(0), [ints(0, 1)], 2),
-        truth._MatchedColumn(ints(2, 0, 1), ints(0), [ints()], 3),
+        truth._MatchedColumn.of(ints(0, 1, 1), ints(0), [ints(0, 1)], 2),
+        truth._MatchedColumn.of(ints(2, 0, 1), ints(0), [ints()], 3),
     ]
     labels, originals, covers = truth._lay_out(columns)
     assert labels.tolist() == [[0, 1]]
@@ -595,8 +595,8 @@ def test_labels_of_the_hierarchy_come_before_ranges() -> None:
 
 
 def test_columns_are_laid_out_for_the_kernels() -> None:
-    first = truth._MatchedColumn(ints(0, 1, 2), ints(0, 1), [ints(0, 1), ints(0, 2), ints()], 3)
-    second = truth._MatchedColumn(ints(1, 1, 0), ints(1, 0), [ints(1), ints(0, 1, 3)], 4)
+    first = truth._MatchedColumn.of(ints(0, 1, 2), ints(0, 1), [ints(0, 1), ints(0, 2), ints()], 3)
+    second = truth._MatchedColumn.of(ints(1, 1, 0), ints(1, 0), [ints(1), ints(0, 1, 3)], 4)
     labels, originals, covers = truth._lay_out([first, second])
     assert labels.tolist() == [[0, 4], [1, 3]]
     assert [list(map(int, part)) for part in covers] == [
@@ -605,7 +605,7 @@ def test_columns_are_laid_out_for_the_kernels() -> None:
         [-1, 0, -1, -1, 1],
         [0b101, 0b1011],
     ]
-    far = truth._MatchedColumn(ints(0), ints(0), [ints(0, 2), ints(0, 200), ints(0, 3)], 201)
+    far = truth._MatchedColumn.of(ints(0), ints(0), [ints(0, 2), ints(0, 200), ints(0, 3)], 201)
     assert truth._lay_out([far])[2].bits_at.tolist() == [0, 1, 5]
     ranks, offsets, starts, orders = originals
     assert ranks.tolist() == [[0, 1], [1, 1], [2, 0]]
@@ -651,14 +651,15 @@ def test_as_many_rows_are_matched_as_can_be(data: st.DataObject) -> None:
     """The most that can be matched is found row by row, by whatever paths there are, and however much is kept."""
     sets = st.lists(st.sets(st.integers(0, 5)).map(lambda ranks: ints(*sorted(ranks))), min_size=1, max_size=4)
     rows, originals = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 8))
+    covers_of = data.draw(st.lists(sets, min_size=1, max_size=2))
     columns = [
-        truth._MatchedColumn(
+        truth._MatchedColumn.of(
             ints(*data.draw(st.lists(st.integers(0, 5), min_size=originals, max_size=originals))),
             ints(*data.draw(st.lists(st.integers(0, len(covered) - 1), min_size=rows, max_size=rows))),
             covered,
             6,
         )
-        for covered in data.draw(st.lists(sets, min_size=1, max_size=2))
+        for covered in covers_of
     ]
     wanted = data.draw(st.lists(st.integers(1, 3), min_size=rows, max_size=rows))
     counts = data.draw(st.lists(st.integers(1, 3), min_size=originals, max_size=originals))
@@ -668,10 +669,33 @@ def test_as_many_rows_are_matched_as_can_be(data: st.DataObject) -> None:
         for most_kept in (0, 5, 1000)
     }
     fits = [
-        [all(one.ranks[other] in one.covered[one.labels[row]] for one in columns) for other in range(originals)]
+        [
+            all(one.ranks[other] in own[one.labels[row]] for one, own in zip(columns, covers_of, strict=True))
+            for other in range(originals)
+        ]
         for row in range(rows)
     ]
     assert set(found.values()) == {sum(wanted) - _most_matched(fits, wanted, counts)}
+
+
+@examples(40)
+@given(data=st.data())
+def test_columns_that_stay_as_they_are_fit_as_one(data: st.DataObject) -> None:
+    cells = st.sampled_from([*"abc", None])
+    rows = [data.draw(st.lists(st.tuples(cells, cells), max_size=6)) for _ in range(2)]
+    values, codes = [], []
+    for place in range(2):
+        own = [tuple(dict.fromkeys(row[place] for row in table)) for table in rows]
+        values.append(own)
+        codes.append(
+            [ints(*(texts.index(row[place]) for row in table)) for texts, table in zip(own, rows, strict=True)]
+        )
+    column = truth._exact_column(values, [one[0] for one in codes], [one[1] for one in codes])
+    assert len(column.ranks) == len(rows[0])
+    assert column.values == len(set(rows[0]))
+    for label, row in zip(column.labels, rows[1], strict=True):
+        fits = [column.low[label] <= rank <= column.high[label] for rank in column.ranks]
+        assert fits == [other == row for other in rows[0]]
 
 
 def _most_matched(fits: list[list[bool]], wanted: list[int], counts: list[int]) -> int:

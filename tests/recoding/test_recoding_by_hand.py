@@ -739,7 +739,7 @@ def test_the_plan_of_each_of_several_tables() -> None:
     )
     recoding = replace(linked(1, 3), frequencies=replace(linked().frequencies, columns=("people.age", "visits.sex")))
     joined = {"people": people, "visits": visits}
-    plans = table_plans(joined, recoding, Draws(b"seed"))
+    plans = table_plans(joined, recoding, draws=Draws(b"seed"))
     assert plans["people"].columns == ("age", "id")
     assert plans["people"].labels == {"age": ("1", "2"), "id": ("a", "b")}
     assert plans["people"].maps["age"].tolist() == plans["people"].maps["id"].tolist() == [0, 1]
@@ -755,7 +755,7 @@ def test_the_plan_of_each_of_several_tables() -> None:
     assert shifts.days.tolist() == draw_days(3, 9, Draws(b"seed")).tolist()[:2]
     assert plans["people"].draws == Draws(b"seed").part("people")
     climbed = replace(recoding, groups=replace(recoding.groups, node=(1, 1)))
-    higher = table_plans(joined, climbed, Draws(b"seed"))
+    higher = table_plans(joined, climbed, draws=Draws(b"seed"))
     assert higher["people"].labels["age"] == ("1-2",)
     assert higher["people"].kept == {"id"}
     without_days = replace(visits.part, policy=policy_of(columns={"sex": COLUMNS["sex"]}))

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
-from indistinct.engine.formats import Reading, delimited_text, load_format
+from indistinct.engine.formats import FileReading, delimited_text, load_format
 from indistinct.release.folder import file_digest
 
 pandas = pytest.importorskip("pandas")
@@ -310,7 +310,7 @@ def test_a_writer_of_parquet_that_is_no_text_is_reported_as_such(tmp_path: Path)
     content = (tmp_path / "t.parquet").read_bytes()
     (tmp_path / "t.parquet").write_bytes(content.replace(b"DuckDB version", b"DuckDB \xf1ersion"))
     with pytest.raises(ix.TableError, match="is not a Parquet file"):
-        load_format("parquet").hidden_content(tmp_path / "t.parquet", Reading())
+        load_format("parquet").hidden_content(tmp_path / "t.parquet", FileReading())
 
 
 @given(st.text('"\n,a').map(str.encode), st.integers(1, 9))

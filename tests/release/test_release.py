@@ -412,7 +412,7 @@ def test_a_release_that_came_in_the_meantime_is_not_replaced(release, tmp_path, 
     """Two writers at one place: the second finds it empty when it begins, and taken when it is done."""
     honest = DuckRows.write
 
-    def slow(self, folder, name="table"):
+    def slow(self, folder, name="table", kind=None):
         monkeypatch.setattr(DuckRows, "write", honest)
         release.write(tmp_path / "out")
         return honest(self, folder, name)
@@ -430,7 +430,7 @@ def test_what_was_written_is_read_again_before_it_gets_its_name(release, tmp_pat
     """A disk that loses a row is caught by the recount of the very file."""
     honest = DuckRows.write
 
-    def lossy(self, folder, name="table"):
+    def lossy(self, folder, name="table", kind=None):
         path = honest(self, folder)
         table = pyarrow.parquet.read_table(path)
         pyarrow.parquet.write_table(table.slice(1), path)

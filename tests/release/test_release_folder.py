@@ -15,7 +15,7 @@ import pytest
 
 import indistinct as ix
 from indistinct.engine import open_table
-from indistinct.engine.formats import Reading, load_format
+from indistinct.engine.formats import FileReading, load_format
 from indistinct.release.folder import file_digest
 from indistinct.search.two_tables.anatomy import Anatomy
 
@@ -172,7 +172,7 @@ def test_a_database_with_another_table_or_view_is_refused(tmp_path: Path, what: 
     state_anew(folder)
     with pytest.raises(ix.TableError, match="say which table"):
         ix.verify(folder, POLICY)
-    found = load_format("database").hidden_content(folder / "table.duckdb", Reading())
+    found = load_format("database").hidden_content(folder / "table.duckdb", FileReading())
     assert found[0] == {"VIEW": "views", "TABLE": "further tables"}[what]
     assert set(found[1:]) <= {"room that no row uses, in which removed rows can lie"}
 

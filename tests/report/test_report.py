@@ -561,3 +561,25 @@ def test_the_demo_writes_a_report(tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["demo", "--json", "--report", str(tmp_path / "report.html")])
     assert ran.exit_code == 0, ran.output
     check_page((tmp_path / "report.html").read_text("utf-8"))
+
+
+def test_a_public_edition_addresses_the_recipient_and_an_internal_one_who_decides(tmp_path):
+    from indistinct.report.conclusion import CONCLUSIONS, TO_RECIPIENTS, conclude
+
+    assert set(CONCLUSIONS) == set(TO_RECIPIENTS)
+    found = {"title": "t", "severity": "something", "summary": "s"}
+    assert conclude(True, [found])["text"] == CONCLUSIONS["something"][1]
+    assert conclude(True, [found], is_public=True)["text"] == TO_RECIPIENTS["something"]
+
+
+def test_rows_at_risk_are_counted_from_the_threshold_of_the_policy():
+    table = pa.table({"a": ["x"] * 2 + ["y"] * 8})
+    usual = ix.Policy({"a": ix.quasi()}, [ix.KAnonymity(2)])
+    said = ix.Policy({"a": ix.quasi()}, [ix.KAnonymity(2)], context=ix.Context("public", threshold=0.1, why="said"))
+    for policy, limit, is_chosen, at_risk in ((usual, 0.2, False, 2), (said, 0.1, True, 10)):
+        with ix.anonymize(table, policy) as release:
+            facts = report_facts(release, policy)
+            assert facts["threshold"] == {"value": limit, "is_chosen": is_chosen}
+            assert facts["risk"][0]["after"]["at_risk"] == at_risk
+            public = report_facts(release, policy, edition="public")
+            assert (public["overall_risk"], public["threshold"]["value"]) == (None, 0.2)

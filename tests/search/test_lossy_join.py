@@ -29,7 +29,9 @@ from indistinct.search.two_tables.lossy_join import LossyJoin
 
 NO_GROUPING = ("lossy-join", "anatomy", "mu-argus", "m-invariance", "safepub")
 """Algorithms that make two tables themselves, draw rows, or make groups that are not always safe."""
-GROUPINGS = [name for name in ALGORITHMS if name not in (*NO_GROUPING, "chosen")]  # which needs levels
+LEVELS_OR_GROUPS = ("chosen", "applied")
+"""Algorithms that ask for what they do."""
+GROUPINGS = [name for name in ALGORITHMS if name not in (*NO_GROUPING, *LEVELS_OR_GROUPS)]
 
 QUASI = ("Job", "Birth", "Postcode")
 COLUMNS = (*QUASI, "Illness")

@@ -79,6 +79,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model.describe()))
 def test_it_loses_less_than_mondrian_where_many_groups_of_k_fail(model):
     task = made_task(model, 120)

@@ -34,8 +34,10 @@ def test_failing_groups_look_at_all_others_however_many_fail(monkeypatch: pytest
     table = pa.table({name: [str(row[at]) for row in rows] for at, name in enumerate(("age", "sex", "ill"))})
 
     def loss() -> float:
-        with ix.anonymize(table, policy_of(3), algorithm=ix.KSimilar(measure="loss", program_size=0)) as release:
-            return ix.Loss().loss(release.recoding)
+        with use_table(table) as opened, count({"table": opened}, policy_of(3), ix.Watch()) as counted:
+            return ix.Loss().loss(
+                partition.partition_tuples(counted.task, ix.Watch(), ix.Loss(), "hierarchy", group_tuples)
+            )
 
     usual = loss()
     monkeypatch.setattr(partition, "MANY_FAILING", 0)

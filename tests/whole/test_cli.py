@@ -7,6 +7,7 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+import openpyxl
 import pyarrow as pa
 import pytest
 from jsonschema import Draft202012Validator
@@ -304,7 +305,7 @@ def test_init_writes_a_policy_that_check_accepts(examples: Path) -> None:
     result = run("init", "hospital.csv", "-k", "2", "--max-suppression", "3")
     assert result.exit_code == 0
     Path("policy.toml").write_text(result.stdout, "utf-8")
-    assert "# BirthDate: its name says" in result.stdout
+    assert "# BirthDate: its name speaks of birth" in result.stdout
     assert "indistinct check policy.toml hospital.csv" in result.stderr
     policy = read_policy("policy.toml")
     assert policy.quasi == ("Race", "BirthDate", "Gender", "ZIP")
@@ -326,6 +327,13 @@ def test_schema_is_a_json_schema() -> None:
     content = json.loads(run("schema").stdout)
     Draft202012Validator.check_schema(content)
     assert "columns" in content["properties"]
+
+
+@pytest.mark.slow
+def test_doctor_compiles_ahead() -> None:
+    found = answer("doctor", "--compile")
+    assert found["is_well"]
+    assert int(found["findings"][-1]["found"].split()[0]) > 10
 
 
 @pytest.mark.slow
@@ -367,3 +375,18 @@ def test_cells_that_a_spreadsheet_takes_for_formulas_are_counted(tmp_path: Path)
         made = run("anonymize", tmp_path / "p.toml", tmp_path / "t.csv", "-o", tmp_path / "out", "--replace")
         assert made.exit_code == 0, made.output
         assert ("1 text cell begins with" in " ".join(made.output.split())) is is_said
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+a", "@SUM(A1)", "-x"])
+def test_a_release_that_is_safe_for_spreadsheets_has_texts_and_no_formulas(tmp_path: Path, text: str) -> None:
+    policy = 'version = 1\n[columns]\nsex = { role = "quasi" }\nsaid = { role = "other" }\n'
+    (tmp_path / "p.toml").write_text(f'{policy}[[privacy]]\nmodel = "k-anonymity"\nk = 2\n', "utf-8")
+    (tmp_path / "t.csv").write_text(f"sex,said\nf,{text}\nf,a\n", "utf-8")
+    out = tmp_path / "out"
+    made = run("anonymize", tmp_path / "p.toml", tmp_path / "t.csv", "-o", out, "--spreadsheet-safe")
+    assert made.exit_code == 0, made.output
+    assert sorted(path.name for path in out.iterdir()) == ["manifest.json", "table.xlsx"]
+    assert run("verify", tmp_path / "p.toml", out, "--original", tmp_path / "t.csv").exit_code == 0
+    sheet = openpyxl.load_workbook(out / "table.xlsx").active
+    cells = {sheet.cell(row, 2).value: sheet.cell(row, 2).data_type for row in (2, 3)}
+    assert cells == {text: "s", "a": "s"}

@@ -217,7 +217,7 @@ def test_a_summary_does_not_speak_of_groups_that_there_are_not() -> None:
     policy = ix.Policy({"town": ix.quasi(), "ill": ix.sensitive()}, [ix.KAnonymity(5)])
     table = pa.table({"town": ["a"] * 10 + ["b"] * 10, "ill": ["flu"] * 9 + ["gout"] + [str(row) for row in range(10)]})
     report = ix.attacks.homogeneity(table, policy)
-    assert report.summary == "ill is the same for at least 90% in 1 group"
+    assert report.summary == "column ill is the same for at least 90% in 1 group"
     assert not report.is_broken
 
 
@@ -226,7 +226,7 @@ def test_a_summary_names_the_columns_that_tell_most() -> None:
     table = pa.table({"town": [str(row // 3) for row in range(30)]} | cells)
     policy = ix.Policy({"town": ix.quasi()} | {name: ix.sensitive() for name in cells}, [ix.KAnonymity(3)])
     said = ix.attacks.homogeneity(table, policy).summary
-    assert said.startswith("s4 is the same for all of 12 rows in 4 groups")
+    assert said.startswith("column s4 is the same for all of 12 rows in 4 groups")
     assert said.endswith("; and 2 more columns")
     assert said.count("is the same") == 6
 
@@ -252,7 +252,8 @@ def test_all_runs_every_attack_that_applies(hospital: dict[str, Path]) -> None:
     assert "people are exposed" in told
     assert "not run: no table that names people was given" in told
     worst = content["outcomes"][0]
-    assert f"what it means: {worst['meaning']} what to do: {'; or '.join(worst['advice'])}" in told
+    advice = "; or ".join(one.removeprefix("or ") for one in worst["advice"])
+    assert f"what it means: {worst['meaning']} what to do: {advice}" in told
     assert "every group still has its k rows, and no row is told whose it is" in told  # of sharpened labels
     assert "raise k" in told
     assert [one["meaning"] for one in content["outcomes"] if one["severity"] == "nothing"] == ["", ""]

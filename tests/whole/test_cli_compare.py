@@ -22,7 +22,7 @@ from indistinct.search import Task
 SVG = "{http://www.w3.org/2000/svg}"
 FOUR = ("lattice", "samarati", "mingen", "datafly")
 
-SEARCHING = [name for name in ALGORITHMS if name not in ("safepub", "chosen")]
+SEARCHING = [name for name in ALGORITHMS if name not in ("safepub", "chosen", "applied")]
 
 
 run = partial(commands.run, "compare")

@@ -103,7 +103,7 @@ import os, signal, sys, time
 from pathlib import Path
 from indistinct.engine.duckdb import DuckRows
 
-def break_off(self, folder, name="table"):
+def break_off(self, folder, name="table", kind=None):
     (Path(folder) / "table.csv").write_text("half a ro")
     os.kill(os.getpid(), getattr(signal, ending))
     time.sleep(20)  # Python hears the signal before, or never

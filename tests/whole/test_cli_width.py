@@ -162,3 +162,14 @@ def test_solutions_are_picked_by_the_lines_that_are_shown(place: Path, tmp_path:
         picked = ix.parse_policy("\n".join([version, *picking_lines(solution), rest]))
         with ix.anonymize(place / "hospital.csv", picked) as release:
             assert release.node == solution.node
+
+
+def test_where_words_go_to_a_file_long_work_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    now = [0.0]
+    shown = show.PlainProgress(clock=lambda: now[0])
+    for seconds, done in [(0.0, 0), (4.0, 4), (6.0, 25), (9.0, 30), (16.5, 50)]:
+        now[0] = seconds
+        shown("count", done, 100)
+    lines = capsys.readouterr().err.splitlines()
+    assert [re.findall(r"[0-9]+", line) for line in lines] == [["25", "18"], ["50", "16"]]
+    assert show.stage_line("mondrian: search", None, None, 9.0) == f"mondrian: {show.STAGES['search']}"

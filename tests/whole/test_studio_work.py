@@ -9,6 +9,7 @@ import json
 import threading
 import xml.etree.ElementTree
 import zipfile
+from types import SimpleNamespace
 
 import hypothesis.strategies as st
 import pytest
@@ -19,7 +20,7 @@ import indistinct as ix
 from indistinct.cli import app
 from indistinct.errors import HierarchyError, InfeasibleError, PolicyError, TableError
 from indistinct.hierarchy import intervals, suppress
-from indistinct.policy.files import policy_entries
+from indistinct.policy.files import column_entries, policy_entries
 from indistinct.report import report_facts
 from indistinct.search.full_domain.solutions import Solution
 from indistinct.showing.small_bars import small_bars
@@ -208,6 +209,11 @@ FEATURES = {
     "about": policy_with('[about]\npurpose = "a study"\ndecided_by = "the holder"'),
     "about.data": policy_with('[about]\ndata = "stays of 1997"'),
     "about.recipient": policy_with('[about]\nrecipient = "a university"'),
+    "context": policy_with(
+        '[context]\nsharing = "agreement"\nbreach = { value = 0.1, why = "seldom" }\nthreshold = 0.1\nwhy = "usual"\n'
+        "review_by = 2027-05-30"
+    ),
+    "recipients": policy_with('[recipients.a]\nwho = "A"\nk = 3\ncontext = { sharing = "public" }'),
     "eligible": policy_with('[[eligible]]\ncolumn = "Problem"\nop = "!="\nvalue = "obesity"'),
     "privacy": policy_with() + '[[privacy]]\nmodel = "t-closeness"\nt = 0.5\ncolumn = "Problem"\n',
     "columns.role": policy_with(role="other"),
@@ -245,8 +251,8 @@ def test_a_policy_file_that_is_loaded_is_downloaded_as_an_equal_policy(hospital,
 
 
 def test_every_entry_of_a_policy_file_is_among_those_that_are_loaded_and_downloaded():
-    said = set(policy_entries.PolicyEntries.model_fields) - {"columns", "tables"}  # of one table
-    said |= {f"columns.{name}" for name in policy_entries.ColumnEntry.model_fields}
+    said = set(policy_entries.PolicyEntries.model_fields) - {"columns", "tables", "knows"}  # of one table
+    said |= {f"columns.{name}" for name in column_entries.ColumnEntry.model_fields}
     said |= {f"person.{name}" for name in policy_entries.PersonEntry.model_fields} - {
         "person.suppress",
         "person.key_env",
@@ -888,3 +894,21 @@ def test_rows_of_people_are_released_under_pseudonyms_if_that_is_chosen(work, tm
     assert not work.policy().links_rows
     work.take_policy(text)
     assert work.links_rows
+
+
+def test_a_release_that_attacks_break_leaves_only_by_a_decision(hospital, tmp_path):
+    hospital.anonymize()
+    assert not hospital.is_held_back  # nothing was tried
+    hospital.attack()
+    if not hospital.attacked.is_broken:
+        outcome = SimpleNamespace(is_broken=True, severity="broken", summary="1 attack", outcomes=())
+        hospital.attacked = outcome
+    assert hospital.is_held_back
+    for leave in (hospital.archive, lambda: hospital.write(str(tmp_path / "out"))):
+        with pytest.raises(ix.ExposedError):
+            leave()
+    assert not (tmp_path / "out").exists()
+    hospital.accept()
+    assert hospital.write(str(tmp_path / "out")).is_dir()
+    hospital.anonymize()
+    assert not hospital.is_accepted

@@ -5,13 +5,16 @@ from indistinct.attacks.attack import ORIGINAL, Attack, Option, OtherTable
 from indistinct.attacks.attack_report import AttackReport
 from indistinct.attacks.complementary import ComplementaryReport, complementary
 from indistinct.attacks.dependencies import DependencyReport, dependencies
+from indistinct.attacks.few_events import HistoryReport, history
 from indistinct.attacks.guessing import (
     DeFinettiReport,
     InferenceReport,
+    MembershipReport,
     MinimalityReport,
     SinglingOutReport,
     definetti,
     inference,
+    membership,
     minimality,
     singling_out,
 )
@@ -33,11 +36,13 @@ __all__ = [
     "DeFinettiReport",
     "DependencyReport",
     "DowncodingReport",
+    "HistoryReport",
     "HomogeneityReport",
     "InferenceReport",
     "JoinedReport",
     "LinkReport",
     "MapReport",
+    "MembershipReport",
     "MinimalityReport",
     "Option",
     "OtherTable",
@@ -50,11 +55,13 @@ __all__ = [
     "definetti",
     "dependencies",
     "downcoding",
+    "history",
     "homogeneity",
     "inference",
     "joined_values",
     "link",
     "maps",
+    "membership",
     "minimality",
     "refinement",
     "run",

@@ -109,7 +109,7 @@ class DependencyReport(AttackReport):
             return "no column that is released as it is tells a generalized one"
         which = "; ".join(f"{one.column} tells {', '.join(one.tells)}" for one in self.columns)
         left = f"{counted(self.alone, 'row stands', 'rows stand')} alone by it, {self.below_k:,} among fewer than k"
-        return f"{which}; {left}"
+        return f"column {which}; {left}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,7 +195,7 @@ class HomogeneityReport(AttackReport):
         who = counted(column.same_rows, self.unit, PLURALS[self.unit])
         all_of_some = f"all of {who} in {counted(column.same_groups, 'group')}, and for " if column.same_rows else ""
         nearly = f"at least {self.share:.0%} in {counted(column.alike_groups, 'group')}"
-        return f"{column.column} is the same for {all_of_some}{nearly}{self._in_common(column)}"
+        return f"column {column.column} is the same for {all_of_some}{nearly}{self._in_common(column)}"
 
     def _in_common(self, column: AlikeColumn) -> str:
         """Say how much of it is what nearly everybody has, or nothing at all."""

@@ -19,6 +19,7 @@ from indistinct.attacks.attack import Attack, InapplicableError
 from indistinct.attacks.attack_report import SEVERITIES, AttackReport, Severity
 from indistinct.attacks.target import OnePolicy, Target
 from indistinct.errors import ExposedError, OutputError
+from indistinct.progress import Watch
 from indistinct.registry import ATTACKS
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -243,6 +244,7 @@ def run(
     external: Any = None,
     original: Any = None,
     most: int = 5,
+    watch: Watch | None = None,
     **reading: Any,
 ) -> AttackRun:
     """Run every attack that applies to a release, and return what a recipient could conclude.
@@ -268,9 +270,21 @@ def run(
         original=original,
         **reading,
     )
+    with target.read_once() as read:
+        outcomes, not_run = _outcomes(read, most, watch or Watch())
+    order = list(SEVERITIES)
+    outcomes.sort(key=lambda one: order.index(one.severity))
+    return AttackRun(target.name, tuple(outcomes), not_run)
+
+
+def _outcomes(target: Target, most: int, watch: Watch) -> tuple[list[AttackOutcome], dict[str, str]]:
+    """Try every attack; return what each found, and of those that do not apply, by name, why not."""
     outcomes: list[AttackOutcome] = []
     not_run: dict[str, str] = {}
-    for kind in (one for one in ATTACKS.values() if one.is_in_all):
+    kinds = [one for one in ATTACKS.values() if one.is_in_all]
+    for place, kind in enumerate(kinds):
+        watch.report(f"{kind.title[:1].lower()}{kind.title[1:]}", place, len(kinds))
+        watch.time_is_up()  # raises if the work was cancelled
         if why := kind.why_not(target):
             not_run[kind.name] = why
             continue
@@ -285,9 +299,7 @@ def run(
                 not_run[kind.name] = report.why_left_out
             else:
                 outcomes.append(AttackOutcome(kind, report, against, most))
-    order = list(SEVERITIES)
-    outcomes.sort(key=lambda one: order.index(one.severity))
-    return AttackRun(target.name, tuple(outcomes), not_run)
+    return outcomes, not_run
 
 
 def attacks_in_markdown() -> str:

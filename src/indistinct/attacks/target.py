@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from indistinct.errors import PolicyError
+from indistinct.linkage import read_once
 from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
 from indistinct.release.forms import Form
@@ -73,11 +75,31 @@ class Target:
         """Which tables the release has."""
         return self.release.form
 
+    @contextmanager
+    def read_once(self) -> Iterator[Target]:
+        """Return the same target, whose tables are read once, however many attacks ask for them in the block.
+
+        The private table has the cells that the policy declares.
+        """
+        policy = self.policy
+        with ExitStack() as stack:
+            release, original = stack.enter_context(self.release.read_once()), self.original
+            if original is not None:
+                given = policy.form.by_name(original, policy.parts, "original")
+                original = policy.form.as_given(
+                    {
+                        name: stack.enter_context(read_once(given[name], part.policy, **self.reading))
+                        for name, part in policy.parts.items()
+                    }
+                )
+            yield replace(self, release=release, original=original)
+
 
 def _names(earlier: Sequence[Any] | Mapping[str, Any], release: Any) -> tuple[dict[str, Any], str]:
     """Return earlier releases by name, and the name of the release: those given, those of files, or numbers."""
     if isinstance(earlier, str | Path):
         raise PolicyError("releases: give several, earliest first")
+    release = release.folder if isinstance(release, ReleasedTables) else release
     own = Path(release).name if isinstance(release, str | Path) else "the release"
     if isinstance(earlier, Mapping):
         return dict(earlier), own

@@ -30,6 +30,10 @@ ADVICE = (
     "or recode it: recode = {{ rounding = 1000 }}, or noise, in its entry",
     "if nobody can know it, and you accept that, raise max_unique in the policy",
 )
+TOGETHER = (
+    "nothing, if nobody can know several secrets of a person; else recode columns that leave as they are, or drop some"
+)
+"""What to do where rows stand alone by several columns together, and by none alone."""
 SCOPE = (
     "Counted are rows and people that no other equals in the released cells. Not counted is what rows become unique by "
     "together with what is in no released column, nor by two or three of the columns."
@@ -114,8 +118,10 @@ class UniquenessReport(AttackReport):
     @property
     def advice(self) -> tuple[str, ...]:
         """What to do about the worst column."""
-        if self.worst is None or not self.worst_share:
+        if self.worst is None:
             return ()
+        if not self.worst_share:
+            return (TOGETHER,)
         return tuple(line.format(column=self.worst.column) for line in ADVICE)
 
     @property

@@ -16,8 +16,8 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.command import CommandLine, Group
-from indistinct.cli.options import AsJson, EarlierPolicies, PolicyPath, Reading, ReleasePath
-from indistinct.cli.paths import tables_given
+from indistinct.cli.options import AsJson, EarlierPolicies, NamedRecipient, PolicyPath, Reading, ReleasePath
+from indistinct.cli.paths import policy_of_recipient, tables_given
 from indistinct.errors import ExposedError
 from indistinct.showing.numbers import figure
 
@@ -76,8 +76,8 @@ def _function_of(kind: type[Attack]) -> Callable[..., None]:
         annotations[name], defaults[name] = _option(name, option), None if option.is_several else kind.usual(name)
     if any(table.place == "earlier" for table in kind.asks):
         annotations["earlier_policies"], defaults["earlier_policies"] = EarlierPolicies, None
-    annotations |= {"reading": Reading, "as_json": AsJson}
-    defaults["as_json"] = False
+    annotations |= {"recipient": NamedRecipient, "reading": Reading, "as_json": AsJson}
+    defaults |= {"recipient": None, "as_json": False}
     found = partial(_attack, kind)
     found.__name__ = kind.name  # type: ignore[attr-defined]
     found.__doc__ = f"{cleandoc(kind.__doc__ or kind.title)}\n\n{FINDINGS_ARE_NO_ERROR}"
@@ -109,11 +109,9 @@ def _option(name: str, option: Option) -> Any:
 
 def _attack(kind: type[Attack], policy_path: Path, release: str, reading: Reading, as_json: bool, **given: Any) -> None:
     """Try one attack, and show what it found."""
-    from indistinct.policy.files.policy_file import read_policy
-
     chosen = {name: _read(option, given.pop(name)) for name, option in kind.options()}
     made = kind(**{name: value for name, value in chosen.items() if value is not None})
-    policy = read_policy(policy_path)
+    policy = policy_of_recipient(policy_path, given.pop("recipient"))
     if "earlier" in given:
         given["earlier"] = [given["earlier"]] if isinstance(given["earlier"], str) else given["earlier"]
         given["earlier_policies"] = _policies(given["earlier_policies"], policy)
@@ -178,6 +176,7 @@ def run_all(
         Path | None, typer.Option(metavar="FILE", help="Also write the whole report: .html, .md or .json.")
     ] = None,
     most: Annotated[int, typer.Option(min=0, help="How many findings of each attack to describe.")] = 5,
+    recipient: NamedRecipient = None,
     *,
     reading: Reading,
     as_json: AsJson = False,
@@ -187,19 +186,20 @@ def run_all(
     Exit code 6 says that an attack exposes people: do not hand the release out. Lesser findings leave it at 0.
     """
     from indistinct import attacks
-    from indistinct.policy.files.policy_file import read_policy
 
-    policy = read_policy(policy_path)
-    found = attacks.run(
-        release,
-        policy,
-        earlier=earlier or (),
-        earlier_policies=_policies(earlier_policies, policy),
-        external=external,
-        original=tables_given(policy, original, "--original") if original else None,
-        most=most,
-        **reading.arguments(),
-    )
+    policy = policy_of_recipient(policy_path, recipient)
+    with show.progress() as watch:
+        found = attacks.run(
+            release,
+            policy,
+            earlier=earlier or (),
+            earlier_policies=_policies(earlier_policies, policy),
+            external=external,
+            original=tables_given(policy, original, "--original") if original else None,
+            most=most,
+            watch=watch,
+            **reading.arguments(),
+        )
     if report is not None:
         found.write(report)
     if as_json:
@@ -220,7 +220,8 @@ def _show_all(found: AttackRun, path: Path | None) -> None:
                 show.tell(f"  - {finding}")
             if outcome.meaning:
                 show.tell(f"what it means: {outcome.meaning}")
-                show.tell(f"what to do: {'; or '.join(outcome.advice)}")
+                if outcome.advice:
+                    show.tell(f"what to do: {'; or '.join(one.removeprefix('or ') for one in outcome.advice)}")
     show.say(found.summary, STYLES[found.severity])
     if path is not None:
         show.say(f"the whole report is in {path}")

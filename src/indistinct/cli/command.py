@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from indistinct.atomic_files import forget_places, whole_places
 from indistinct.cli import show, signals
 from indistinct.cli.options import FORMATS
+from indistinct.cli.paths import refuse_passwords
 from indistinct.errors import IndistinctError, OutputError
 
 UNEXPECTED = 1
@@ -140,11 +141,14 @@ class Command(TyperCommand):
         """Run the command; leave with the exit code of the error that it raised, if any."""
         forget_places()
         try:
+            refuse_passwords(ctx.params.values())
             return super().invoke(ctx)
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except (Exception, KeyboardInterrupt) as error:
             kind, message, exit_code = _kind_and_message(error)
+            if kind == "Interrupted" and "time_limit" in ctx.params:
+                message += "; --time-limit SECONDS ends a search by itself, with the best answer so far"
             if exit_code == UNEXPECTED and ctx.find_root().params.get("debug"):
                 raise
             show.failure(kind, message, exit_code, bool(ctx.params.get("as_json")))

@@ -18,6 +18,8 @@ COMMANDS = {
     "from-arx": "setup.from_arx",
     "check": "explore.check",
     "anonymize": "release.anonymize",
+    "apply": "release.apply",
+    "recoding": "release.recoding",
     "verify": "release.verify",
     "sign": "release.sign",
     "keys": "release.keys",
@@ -28,7 +30,10 @@ COMMANDS = {
     "frontier": "explore.frontier",
     "compare": "explore.compare",
     "report": "release.report",
+    "dossier": "documents.dossier",
     "risk": "explore.risk",
+    "utility": "explore.utility",
+    "bounds": "explore.bounds",
     "studio": "setup.studio",
     "mcp": "setup.mcp",
     "mu-argus": "release.mu_argus",
@@ -38,6 +43,7 @@ COMMANDS = {
     "hierarchy": "setup.hierarchy",
     "attack": "attack",
     "ledger": "release.ledger",
+    "review": "documents.review",
 }
 """What there is, each with its module: a function of the same name, or a group of commands, its ``app``."""
 

@@ -15,10 +15,11 @@ from indistinct.errors import PolicyError
 
 FORMATS = "{formats}"
 """Stands in a help text for the formats of files that can be read; they are named when the text is shown."""
+SERVER_TABLES = "a table of PostgreSQL (postgresql://host/database?table=schema.name)"
 PolicyPath = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file.", show_default=False)]
 Table = Annotated[
     str,
-    typer.Argument(metavar="TABLE", help=f"The private table: {FORMATS}.", show_default=False),
+    typer.Argument(metavar="TABLE", help=f"The private table: {FORMATS}, or {SERVER_TABLES}.", show_default=False),
 ]
 ReleasePath = Annotated[
     str,
@@ -50,7 +51,14 @@ TimeLimit = Annotated[float | None, typer.Option(min=0, help="Seconds that the s
 
 LEDGER_HELP = "The ledger: the path of its file, or postgresql://user@host/database."
 Recipient = Annotated[
-    str | None, typer.Option(help="Who gets the release; 'public' if everybody does. Needed with a ledger.")
+    str | None,
+    typer.Option(
+        help="Who gets the release: one that the policy names, on its terms; else, with a ledger, anybody's name."
+    ),
+]
+NamedRecipient = Annotated[
+    str | None,
+    typer.Option("--recipient", metavar="NAME", help="Whose release it is: one that the policy names, on its terms."),
 ]
 Review = Annotated[
     str | None, typer.Option(metavar="DATE", help="When to look at it again, such as 2027-05-30.", show_default=False)
@@ -195,13 +203,16 @@ class EnteringOptions(TermsOptions):
     purpose: Purpose = ""
     review: Review = None
 
-    def mistakes(self) -> list[str]:
-        """Return what is wrong by itself: options without their ledger, or a ledger without a recipient."""
+    def mistakes(self, *, is_named: bool = False) -> list[str]:
+        """Return what is wrong by itself: options without their ledger, or a ledger without a recipient.
+
+        ``is_named`` says that the policy names its recipients, so that one is chosen also without a ledger.
+        """
         if self.ledger is not None:
-            is_named = self.recipient is not None
-            return [] if is_named else ["--recipient: say who gets the release, or 'public'; the ledger remembers it"]
+            is_said = self.recipient is not None
+            return [] if is_said else ["--recipient: say who gets the release, or 'public'; the ledger remembers it"]
         names = ("recipient", "again", "key", "colluding", "review")
-        said = [f"--{name}" for name in names if getattr(self, name)]
+        said = [f"--{name}" for name in names if getattr(self, name) and not (is_named and name == "recipient")]
         return [f"{' and '.join(said)}: only with a ledger; add --ledger"] if said else []
 
     def arguments(self) -> dict[str, Any]:

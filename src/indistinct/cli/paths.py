@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from indistinct.cli.options import FORMATS
-from indistinct.errors import OutputError, PolicyError
+from indistinct.cli.options import FORMATS, SERVER_TABLES
+from indistinct.errors import OutputError, PolicyError, TableError
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy
@@ -19,10 +19,26 @@ Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="TABLE...",
-        help=f"The private table: {FORMATS}. Of a policy of several tables each one, as NAME=TABLE.",
+        help=f"The private table: {FORMATS}, or {SERVER_TABLES}. Of a policy of several tables each, as NAME=TABLE.",
         show_default=False,
     ),
 ]
+
+
+def on_terms_of(policy: Policy, recipient: str | None) -> Policy:
+    """Return a policy on the terms of a recipient whom it names; one that names none leaves the name to the ledger."""
+    from indistinct.policy.files.recipient_profile import for_recipient
+
+    return policy if recipient is None or not policy.recipients else for_recipient(policy, recipient)
+
+
+def policy_of_recipient(path: Path, recipient: str | None) -> Policy:
+    """Return the policy of a file, on the terms of a recipient whom it must name, if one is given."""
+    from indistinct.policy.files.policy_file import read_policy
+    from indistinct.policy.files.recipient_profile import for_recipient
+
+    policy = read_policy(path)
+    return policy if recipient is None else for_recipient(policy, recipient)
 
 
 def only_table(given: Sequence[str], what: str = "TABLE") -> str:
@@ -52,6 +68,23 @@ def tables_given(policy: Policy, given: Sequence[str], what: str = "TABLE") -> s
     if mistakes:
         raise PolicyError(list(dict.fromkeys(mistakes)))
     return found
+
+
+def refuse_passwords(given: Iterable[object]) -> None:
+    """Raise if an argument is the address of a table with a password: who lists the processes of a machine sees it."""
+    for one in given:
+        if isinstance(one, list | tuple):
+            refuse_passwords(one)
+        if not isinstance(one, str) or "://" not in one or "table=" not in one:
+            continue
+        from indistinct.engine import is_address, read_address
+
+        text = one if is_address(one) else one.partition("=")[2]  # of several tables NAME=TABLE
+        if is_address(text) and read_address(text).has_password:
+            raise TableError(
+                "the address of a table holds a password, which everybody sees who lists the processes of this "
+                "machine; take it out, and give it in PGPASSWORD, in a password file (~/.pgpass) or in a service file"
+            )
 
 
 def refuse_place(path: Path, what: str, kinds: Sequence[str], *, replace: bool) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
@@ -33,7 +35,11 @@ QUIET = "dim"
 
 STAGES = {
     "count": "counting tuples",
-    "search": "searching the lattice",
+    "search": "searching",
+    "anneal": "improving groups",
+    "mix": "mending groups that fail",
+    "exchange": "exchanging rows between groups",
+    "bound": "working out what no release gets below",
     "height": "searching the lattice",
     "sweep": "sweeping the lattice",
     "combinations": "testing combinations",
@@ -45,6 +51,7 @@ STAGES = {
     "profile": "looking at the columns",
     "weigh": "trying what models cost",
     "report": "counting for the report",
+    "utility": "comparing with the original",
 }
 
 _quiet = ContextVar("quiet", default=False)
@@ -281,14 +288,54 @@ def beside_or_below(console: Console, left: Table, right: Table) -> RenderableTy
     return grid
 
 
+FIRST_LINE, NEXT_LINE = 5.0, 10.0
+"""Seconds after which a command whose words go to a file says how far it is, and again."""
+
+
+@dataclass(slots=True)
+class PlainProgress:
+    """Says in lines how far long work is, where nothing can be drawn: what is done, how far, how long still."""
+
+    clock: Callable[[], float] = time.monotonic
+    stage: str = ""
+    started: float = 0.0
+    next_line: float | None = None
+
+    def __call__(self, stage: str, done: int | None, total: int | None) -> None:
+        """Say how far a stage is, if nothing was said for a while."""
+        now = self.clock()
+        if stage != self.stage:
+            self.stage, self.started = stage, now
+        if self.next_line is None:
+            self.next_line = now + FIRST_LINE
+        _say_if_compiling(stage)
+        if now >= self.next_line:
+            self.next_line = now + NEXT_LINE
+            say(stage_line(stage, done, total, now - self.started), QUIET)
+
+
+def stage_line(stage: str, done: int | None, total: int | None, seconds: float) -> str:
+    """Return a stage in words: how far it is, and after some seconds of it how long it still takes, about.
+
+    >>> stage_line("count", 30, 100, 3.0), stage_line("mix", None, None, 1.0)
+    ('counting tuples: 30 %, about 7 s more', 'mending groups that fail')
+    """
+    before, _, own = stage.rpartition(": ")
+    shown = f"{before}: {STAGES.get(own, own)}" if before else STAGES.get(own, own)
+    if done is None or not total:
+        return shown
+    left = f", about {seconds * (total - done) / done:.0f} s more" if 0 < done < total and seconds >= 1 else ""
+    return f"{shown}: {100 * done / total:.0f} %{left}"
+
+
 @contextmanager
 def progress(time_limit: float | None = None) -> Iterator[Watch]:
-    """Return a watch that shows the stages of long work on stderr, where that is a terminal; it leaves no trace."""
+    """Return a watch that shows the stages of long work on stderr: drawn on a terminal, else a line now and then."""
     from indistinct.progress import Watch
 
     console = words()
     if not console.is_terminal:
-        yield Watch(time_limit=time_limit, progress=lambda stage, _done, _total: _say_if_compiling(stage))
+        yield Watch(time_limit=time_limit, progress=PlainProgress())
         return
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -305,7 +352,8 @@ def progress(time_limit: float | None = None) -> Iterator[Watch]:
 
         def report(stage: str, done: int | None, total: int | None) -> None:
             _say_if_compiling(stage)
-            shown.update(task, description=STAGES.get(stage, stage), completed=done or 0, total=total)
+            words_of_stage = stage_line(stage, None, None, 0.0)
+            shown.update(task, description=words_of_stage, completed=done or 0, total=total)
 
         yield Watch(time_limit=time_limit, progress=report)
 

@@ -205,7 +205,7 @@ def _joined_list(tables: Mapping[str, TableCount], policy: Policy) -> FrequencyL
     order = found.entries.codes[ENTRY]
     values = {name: codes_of[order] for name, (_, codes_of) in sensitive.items()}
     entries = replace(found.entries, codes={**values, person: persons[order]}, persons=persons[order])
-    tree = RowTree.of(keys[order], parents[order], numbers[order], depths[order])
+    tree = replace(RowTree.of(keys[order], parents[order], numbers[order], depths[order]), sources=order)
     people = People(persons[order], entries.tuples, values, rows=entries.counts, tree=tree)
     return replace(found, entries=entries, base=replace(found.base, people=people), has_absent=True)
 

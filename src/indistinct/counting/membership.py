@@ -32,6 +32,8 @@ class RowTree:
     """In that order: the place of the entry that each belongs to, or -1 where that is the person."""
     tables: IntArray
     """In that order: the number of each entry's table."""
+    sources: IntArray | None = None
+    """The place of each entry in the lists of the tables, one after the other."""
 
     @classmethod
     def of(cls, rows: IntArray, parents: IntArray, tables: IntArray, depths: IntArray) -> RowTree:

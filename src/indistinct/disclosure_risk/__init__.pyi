@@ -1,7 +1,13 @@
+from indistinct.disclosure_risk.cell_unicity import HIGH as HIGH
 from indistinct.disclosure_risk.cell_unicity import UNICITY_COLUMNS as UNICITY_COLUMNS
 from indistinct.disclosure_risk.cell_unicity import Unicity as Unicity
 from indistinct.disclosure_risk.cell_unicity import count_unicity as count_unicity
 from indistinct.disclosure_risk.cell_unicity import unicity as unicity
+from indistinct.disclosure_risk.context_risk import ALMOST as ALMOST
+from indistinct.disclosure_risk.context_risk import DataRisk as DataRisk
+from indistinct.disclosure_risk.context_risk import OverallRisk as OverallRisk
+from indistinct.disclosure_risk.context_risk import data_risk as data_risk
+from indistinct.disclosure_risk.context_risk import overall_risk as overall_risk
 from indistinct.disclosure_risk.exposure import Exposed as Exposed
 from indistinct.disclosure_risk.risk_report import NEARLY as NEARLY
 from indistinct.disclosure_risk.risk_report import THRESHOLD as THRESHOLD

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -59,9 +59,12 @@ class Unicity:
     also: ClassVar[tuple[str, ...]] = ("is_high",)
 
     rows: int
+    """The rows, or the people where those are counted."""
     columns: tuple[str, ...]
     known: tuple[UnicityOfCells, ...]
     """For one cell, two, …, and for all columns together."""
+    unit: Literal["rows", "people"] = "rows"
+    """Of several tables people are counted, and who knows a column of somebody knows it in all her rows."""
 
     @property
     def is_high(self) -> bool:
@@ -76,9 +79,11 @@ class Unicity:
     def sentence(self) -> str:
         """Say in one sentence what was found."""
         some, every = self.of(min(3, len(self.columns))), self.known[-1]
-        known = "one cell" if some.cells == 1 else f"any {some.cells} cells"
+        what = "cell" if self.unit == "rows" else "column"
+        known = f"one {what}" if some.cells == 1 else f"any {some.cells} {what}s"
+        whose = "somebody" if self.unit == "rows" else "all rows of somebody"
         more = "" if some.cells == every.cells else f", and with all {every.cells} {every.mean:.1%}"
-        return f"to whoever knows {known} of somebody {some.mean:.1%} of the rows stand alone{more}"
+        return f"to whoever knows {known} of {whose} {some.mean:.1%} of the {self.unit} stand alone{more}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
@@ -87,7 +92,7 @@ class Unicity:
 
     def __str__(self) -> str:
         lines = [
-            f"{counted(one.cells, 'cell')}: {one.mean:.1%} of {self.rows:,} rows alone on average, "
+            f"{counted(one.cells, 'cell')}: {one.mean:.1%} of {self.rows:,} {self.unit} alone on average, "
             f"{one.worst:.1%} by {', '.join(one.columns)}"
             for one in self.known
         ]
@@ -115,7 +120,12 @@ def count_unicity(rows: Rows, columns: Sequence[str], watch: Watch | None = None
         raise PolicyError(f"unicity: the table has no column {absent[0]!r}")
     if not columns:
         raise PolicyError("unicity: name at least one column")
-    table = DistinctRows.of(rows, tuple(columns))
+    return unicity_of(DistinctRows.of(rows, tuple(columns)), watch)
+
+
+def unicity_of(table: DistinctRows, watch: Watch | None = None) -> Unicity:
+    """Return the unicity of what was counted: rows, or the people of several tables by all their rows."""
+    columns, whole = table.columns, max(1, table.records)
     if len(table.base) > MOST_DISTINCT:
         raise PolicyError(
             f"unicity: the table has more than {MOST_DISTINCT:,} distinct rows; count it by fewer columns, or on a part"
@@ -128,16 +138,16 @@ def count_unicity(rows: Rows, columns: Sequence[str], watch: Watch | None = None
         if watch is not None:
             watch.report("combinations", done, len(steps))
         sets = _sets_of(number, cells)
-        shares = {columns_of: table.alone(columns_of) / max(1, table.base.rows) for columns_of in sets}
+        shares = {columns_of: table.alone(columns_of) / whole for columns_of in sets}
         mean = float(np.mean(list(shares.values())))
         is_every = len(sets) == math.comb(number, cells)
         if not is_every:  # a set that is bad is looked for, too: the worst so far with one column more
             longer = [tuple(sorted((*worst, more))) for more in range(number) if more not in worst]
-            shares |= {one: table.alone(one) / max(1, table.base.rows) for one in longer if len(one) == cells}
+            shares |= {one: table.alone(one) / whole for one in longer if len(one) == cells}
         worst = max(shares, key=lambda one: (shares[one], _combinations_of(table, one), [-place for place in one]))
         named = tuple(columns[column] for column in worst)
         found.append(UnicityOfCells(cells, mean, shares[worst], named, len(sets), is_every))
-    return Unicity(table.base.rows, tuple(columns), tuple(found))
+    return Unicity(table.records, columns, tuple(found), "people" if table.has_trees else "rows")
 
 
 def _combinations_of(table: DistinctRows, columns: Sequence[int]) -> int:

@@ -6,14 +6,14 @@ together, so a group is the people with equal trees of rows; columns are called 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from indistinct.counting import as_declared, encode_eligible
 from indistinct.counting.joined_tables import count_tables
-from indistinct.disclosure_risk.cell_unicity import UNICITY_COLUMNS, Unicity, count_unicity
+from indistinct.disclosure_risk.cell_unicity import UNICITY_COLUMNS, Unicity, count_unicity, unicity_of
 from indistinct.disclosure_risk.exposure import Exposed, refuse_absent
 from indistinct.engine import Rows, use_table
 from indistinct.errors import PolicyError, TableError
@@ -29,7 +29,6 @@ LINKED = (
     "people are told apart by their pseudonyms, and each row is looked at by itself; who knows several rows of "
     "somebody finds them together"
 )
-SEVERAL = "how many rows any few cells single out is not counted over several tables; ask unicity() about each of them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,24 +99,51 @@ def count_linked(tables: Any, asked: Asked, watch: Watch, **reading: Any) -> Tab
     released = ReleasedTables.of(tables, policy, **reading)
     if absent := [name for name in policy.parts if name not in released.sources]:
         raise TableError(f"the policy describes several tables; give each by its name: {', '.join(absent)} is missing")
-    plain = _plain_policy(policy, asked.quasi or policy.quasi)
-    harbors, notes = [], [SEVERAL]
+    known = asked.quasi or policy.quasi
+    if unknown := [name for name in known if name not in policy.quasi]:
+        raise PolicyError(
+            [f"quasi: the policy has no quasi column {name!r}; it has {', '.join(policy.quasi)}" for name in unknown]
+        )
+    harbors: list[SafeHarbor] = []
+    notes: list[str] = []
+    opened_tables: dict[str, Rows] = {}
     with released.rows() as given, ExitStack() as opened:
-        encoded = {}
         for name, part in policy.parts.items():
             rows = opened.enter_context(_under_persons_name(given[name], part.person))
-            rows = opened.enter_context(_as_declared(rows, part.policy))
-            refuse_absent(rows, plain.counted_columns(name), f"{name}: the table")
+            opened_tables[name] = rows = opened.enter_context(_as_declared(rows, part.policy))
             for column in profile(rows, watch=watch).columns if rows.count() else ():
                 harbors += [replace(one, column=f"{name}.{one.column}") for one in column.safe_harbor]
             notes += [f"{name}: {note}" for note in _dependencies(rows, part.policy, part.policy.quasi)]
+        counted = _count_trees(opened_tables, policy, known)
+        cells, why_not = _unicity_of_people(opened_tables, policy, watch)
+    notes += [*why_not, *counted.left_out(asked.most)]
+    exposed = Exposed.of(counted, policy, asked.population, reading)
+    return TableCounts(counted, exposed, LookedAt(tuple(harbors), cells, tuple(notes)))
+
+
+def _count_trees(tables: Mapping[str, Rows], policy: Policy, known: Sequence[str]) -> DistinctRows:
+    """Count the people of several tables by their trees of rows, as some columns show them."""
+    plain = _plain_policy(policy, known)
+    with ExitStack() as opened:
+        encoded = {}
+        for name, rows in tables.items():
+            refuse_absent(rows, plain.counted_columns(name), f"{name}: the table")
             counting = encode_eligible(rows, plain.parts[name].policy, plain.counted_columns(name))
             encoded[name] = opened.enter_context(counting)
         found = count_tables(encoded, plain).frequencies
-    counted = DistinctRows(found.columns, tuple(len(one.values) for one in found.hierarchies), found.base)
-    notes += counted.left_out(asked.most)
-    exposed = Exposed.of(counted, policy, asked.population, reading)
-    return TableCounts(counted, exposed, LookedAt(tuple(harbors), None, tuple(notes)))
+    return DistinctRows(found.columns, tuple(len(one.values) for one in found.hierarchies), found.base)
+
+
+def _unicity_of_people(
+    tables: Mapping[str, Rows], policy: Policy, watch: Watch
+) -> tuple[Unicity | None, tuple[str, ...]]:
+    """Return the unicity of people by all that is released of them; or a note why not."""
+    if len(policy.compared_columns) > UNICITY_COLUMNS:
+        return None, (f"how many people any few columns single out is not counted for more than {UNICITY_COLUMNS}",)
+    try:
+        return unicity_of(_count_trees(tables, policy, policy.compared_columns), watch), ()
+    except PolicyError as error:
+        return None, (str(error),)
 
 
 def _refuse_of_linked(asked: Asked) -> None:
@@ -138,10 +164,6 @@ def _refuse_of_linked(asked: Asked) -> None:
 
 def _plain_policy(policy: Policy, known: Sequence[str]) -> Policy:
     """Return a policy of the same tables whose known cells are counted as they stand, values and labels alike."""
-    if unknown := [name for name in known if name not in policy.quasi]:
-        raise PolicyError(
-            [f"quasi: the policy has no quasi column {name!r}; it has {', '.join(policy.quasi)}" for name in unknown]
-        )
     tables = {
         name: replace(
             table,

@@ -1,10 +1,15 @@
+from indistinct.engine.address import is_address as is_address
+from indistinct.engine.address import read_address as read_address
 from indistinct.engine.duckdb.histories import ABSENT as ABSENT
 from indistinct.engine.duckdb.histories import Histories as Histories
 from indistinct.engine.duckdb.histories import RowHistories as RowHistories
+from indistinct.engine.duckdb.histories import join_members as join_members
 from indistinct.engine.opening import open_table as open_table
 from indistinct.engine.opening import use_table as use_table
+from indistinct.engine.plans import ELSEWHERE as ELSEWHERE
 from indistinct.engine.plans import HISTORY as HISTORY
 from indistinct.engine.plans import KEY as KEY
+from indistinct.engine.plans import PARENT as PARENT
 from indistinct.engine.plans import PERSON as PERSON
 from indistinct.engine.plans import PROFILE as PROFILE
 from indistinct.engine.plans import ROW as ROW
@@ -17,6 +22,7 @@ from indistinct.engine.plans import LocalPlan as LocalPlan
 from indistinct.engine.plans import Plan as Plan
 from indistinct.engine.plans import Recognition as Recognition
 from indistinct.engine.plans import Shifts as Shifts
+from indistinct.engine.plans import TableMembers as TableMembers
 from indistinct.engine.plans import ValueCounts as ValueCounts
 from indistinct.engine.plans import sum_by_tuple as sum_by_tuple
 from indistinct.engine.rows import Encoded as Encoded

@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from indistinct.engine.address import is_address
 from indistinct.engine.duckdb.frames import frame_kind, open_frame
 from indistinct.engine.duckdb.rows import DuckRows
 from indistinct.engine.duckdb.session import Session
 from indistinct.engine.duckdb.table_files import open_contents
-from indistinct.engine.formats import Contents, Reading, format_of, name_formats
+from indistinct.engine.formats import Contents, FileReading, format_of, name_formats
 from indistinct.engine.formats.duckdb_database import DatabaseTable, DuckDBDatabase
 from indistinct.engine.formats.parquet import Parquet
 from indistinct.engine.rows import Rows
@@ -65,8 +66,10 @@ def open_table(source: object, **reading: Unpack[ReadingOptions]) -> Rows:
     kind = frame_kind(source) if path is None else None
     if path is None and kind is None:
         raise TableError(f"cannot open {type(source).__name__} as a table; give a path to {name_formats()}, {FRAMES}")
-    if kind == "spark" or (path is not None and engine not in (None, "duckdb")):
-        rows: Rows = _open_in_spark(source, path, engine, reading.get("master"), *limits)
+    if path is not None and "://" in path and is_address(path):
+        rows: Rows = _open_on_server(path, engine)
+    elif kind == "spark" or (path is not None and engine not in (None, "duckdb")):
+        rows = _open_in_spark(source, path, engine, reading.get("master"), *limits)
     else:
         session = Session(f"the {kind} table" if path is None else Path(path).name, *limits)
         try:
@@ -97,9 +100,9 @@ def use_table(source: object, **reading: Unpack[ReadingOptions]) -> Iterator[Row
             rows.close()
 
 
-def _of_files(reading: ReadingOptions) -> Reading:
+def _of_files(reading: ReadingOptions) -> FileReading:
     """Return what is said of files alone."""
-    return Reading(
+    return FileReading(
         reading.get("delimiter"),
         reading.get("encoding"),
         sheet=reading.get("sheet"),
@@ -119,7 +122,15 @@ def _open_in_spark(
     return open_in_spark(path, engine, master, memory_limit, threads)
 
 
-def _open_path(text: str, session: Session, reading: Reading) -> DuckRows:
+def _open_on_server(address: str, engine: object) -> Rows:
+    from indistinct.engine.postgres import open_in_postgres
+
+    if engine not in (None, "postgres"):
+        raise TableError("engine: the rows of an address stay on their server; leave the engine out")
+    return open_in_postgres(address)
+
+
+def _open_path(text: str, session: Session, reading: FileReading) -> DuckRows:
     """Return the rows of a file, of a folder or pattern of Parquet files, or of a table as ``file.duckdb::table``."""
     path = Path(text)
     if "\0" in text or any(len(os.fsencode(part)) > 255 for part in path.parts):

@@ -172,6 +172,8 @@ class FragmentPlan:
     work: Callable[[pa.Table], pa.Table]
 
 
+ELSEWHERE = {"spark": "Spark", "postgres": "PostgreSQL"}
+"""The kinds of tables whose rows another system holds, in no order, and the name of the system."""
 CLASS = "class_id"
 """The column that links the two tables of a release."""
 KEY = ".key"
@@ -181,6 +183,8 @@ HISTORY = ".history"
 PERSON = ".person"
 """Where a person may have several rows: the digest of whose row it is, and ROW of what tells her rows apart."""
 ROW = ".row"
+PARENT = ".parent"
+"""Where rows belong to those of another table: the digest that tells which row of that table it is."""
 PROFILE = ".profile"
 """The column of a person's profile, a digest of all her rows, while it is counted."""
 
@@ -199,6 +203,8 @@ class Recognition:
     ``person``    columns that say whose row it is, where a person may have several; KEY then is a number of the row
     ``row``       columns that tell the rows of a person apart; those that are equal in all of them are not
     ``names_rows``  no two rows may be equal in those columns
+    ``table``     the name of the table, where it is one of several
+    ``parent``    columns that hold the key of a row of the table ``above``
     """
 
     key: tuple[str, ...]
@@ -211,6 +217,26 @@ class Recognition:
     person: tuple[str, ...] = ()
     row: tuple[str, ...] = ()
     names_rows: bool = False
+    table: str = ""
+    parent: tuple[str, ...] = ()
+    above: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableMembers:
+    """The file of who was released in which group of one of several tables.
+
+    ``has_people``  its rows say whose they are; else they are of the person whose row of the table ``above`` they name
+    ``named``       no two rows have the same name
+    ``values``      its columns of values
+    """
+
+    path: Path
+    name: str
+    above: str | None
+    has_people: bool
+    named: bool
+    values: tuple[str, ...]
 
 
 def sum_by_tuple(codes: Sequence[Array], counts: IntArray) -> Counts:

@@ -93,6 +93,15 @@ class Rows(ABC):
     def with_max_tuples(self, max_tuples: int) -> Rows:
         """Return the same rows, to be closed by themselves, with a limit to the tuples that come to the driver."""
 
+    def as_stored(self) -> Rows:
+        """Return the same rows in their order, to be closed by themselves, for whoever asks them many questions.
+
+        An engine that would read a file, or compute cells, again for each question does that once.
+        """
+        rows = self.with_names({})
+        rows.unreadable = self.unreadable
+        return rows
+
     @abstractmethod
     def with_names(self, names: Mapping[str, str]) -> Rows:
         """Return the same rows in their order, to be closed by themselves, with new names for some columns."""
@@ -117,8 +126,8 @@ class Rows(ABC):
         """Return the rows as the kind of table that came in; for files, as a ``pyarrow.Table``."""
 
     @abstractmethod
-    def write(self, folder: Path, name: str = "table") -> Path:
-        """Write the rows in their order to one file of the kind that came in, and return its path."""
+    def write(self, folder: Path, name: str = "table", kind: str | None = None) -> Path:
+        """Write the rows in their order to one file of the kind that came in, or of ``kind``, and return its path."""
 
     @abstractmethod
     def format(self) -> dict[str, str]:

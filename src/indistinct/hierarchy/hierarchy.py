@@ -64,6 +64,8 @@ class CompiledHierarchy:
     None if they have no such order. It is asked only by who releases ranges."""
     sort_keys: Callable[[Texts], list[Any] | None] = field(default=lambda values: None, repr=False)
     """Gives what to sort any values by: numbers or dates, None for a missing one; None if they have no such order."""
+    digest: Callable[[], str] = field(default=lambda: "", repr=False)
+    """Gives the digest of the hierarchy that was compiled."""
     _steps: tuple[IntArray, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -177,6 +179,7 @@ class Hierarchy(ABC):
             level_names=self._level_names_for(values),
             find_positions=lambda: self._positions(labels[0]),
             sort_keys=self.sort_keys,
+            digest=self.digest,
         )
 
     def all_labels(self, level: int) -> frozenset[str | None]:

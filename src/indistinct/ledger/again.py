@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from indistinct.counting import FrequencyList, IntArray, encode_eligible
-from indistinct.engine import HISTORY, KEY, PERSON, ROW, STATE, Rows
+from indistinct.engine import HISTORY, KEY, PARENT, PERSON, ROW, STATE, Rows
 from indistinct.errors import InfeasibleError, LedgerError, RefusedError
 from indistinct.hierarchy import Based, Hierarchy, keep
 from indistinct.ledger.history import Earlier
@@ -55,7 +55,7 @@ class History:
         With a ``signed`` column groups may mix histories, but everybody must stay with the same values.
         """
         based = {name: replace(policy.columns[name], hierarchy=one) for name, one in self.based.items()}
-        policy = replace(policy, columns={**policy.columns, **based})
+        policy = replace(policy, columns={**policy.columns, **based}) if based else policy
         if not self.policies:
             return with_internal_columns(policy)
         models = [*policy.privacy, *_still_promised(policy, self.policies)]
@@ -77,9 +77,18 @@ def with_internal_columns(
     """Return the policy for rows whose people were recognised; the history plays a part only if it has a role."""
     names = (KEY, STATE, PERSON, ROW) if policy.person_columns else (KEY, STATE)
     internal = {**{name: identifier() for name in names}, HISTORY: history or identifier()}
-    for name in policy.columns:
-        if name.lower() in internal:
-            raise LedgerError(f"column {name!r} has a name that the ledger needs for itself; give the column another")
+    for part in policy.parts.values():
+        for name in part.policy.columns:
+            if name.lower() in (*internal, PARENT):
+                raise LedgerError(
+                    f"column {name!r} has a name that the ledger needs for itself; give the column another"
+                )
+    if policy.tables:
+        tables = {}
+        for name, table in policy.tables.items():
+            nested = {PARENT: identifier()} if policy.parts[name].parent else {}
+            tables[name] = replace(table, columns={**table.columns, **internal, **nested}, eligible=())
+        return replace(policy, tables=tables)
     return replace(
         policy,
         columns={**policy.columns, **internal},

@@ -14,6 +14,9 @@ those of several releases. What she knows to be of one person, in turn by rows t
 as many rows with the same histories form a cell. Two people of a cell can exchange their bundles, and all releases stay
 as they are.
 
+Of several tables the rows of a person also belong to each other. A cell then is made of people whose rows were in the
+same groups, release by release, and belong to each other in the same way.
+
 m-invariance is another promise, about values alone and against an adversary who cannot link rows;
 ``earlier_value_sets`` judges it.
 """
@@ -183,7 +186,10 @@ class Earlier:
             histories = Histories(files, **self.limits)
         else:
             _refuse_m_invariance(policies, "person")
-            histories = RowHistories(files, tells_rows, self.names_rows, links=_links(policies), **self.limits)
+            has_trees, links = bool(policy.tables), _links(policies)
+            histories = RowHistories(
+                files, tells_rows, self.names_rows, links=links, has_trees=has_trees, **self.limits
+            )
         with histories:
             return judge_together(histories, [0, *self.numbers], policies)
 
@@ -248,13 +254,11 @@ def _cells(histories: Histories, release: int, policy: Policy, model: PrivacyMod
     if not isinstance(histories, RowHistories):
         return Groups.of_sizes(sizes, _tallies(histories, release, policy, columns))
     rows = histories.rows_in(release, columns)
-    ones = np.ones(len(rows.groups), np.int64)
-    tallies = {
-        name: Tally.of(
-            rows.groups, rows.values[name], ones, rows.texts[name], _hierarchy(policy, name, rows.texts[name])
-        )
-        for name in columns
-    }
+    tallies = {}
+    for name in columns:
+        is_there, hierarchy = rows.values[name] >= 0, _hierarchy(policy, name, rows.texts[name])
+        groups, values = rows.groups[is_there], rows.values[name][is_there]
+        tallies[name] = Tally.of(groups, values, np.ones(len(groups), np.int64), rows.texts[name], hierarchy)
     return replace(Groups.of_sizes(sizes, tallies), people=People(rows.persons, rows.groups, rows.values))
 
 

@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from indistinct.atomic_files import private_folder
-from indistinct.counting import as_declared
-from indistinct.engine import use_table
 from indistinct.errors import RefusedError
 from indistinct.ledger.history import Earlier, Linked
-from indistinct.ledger.offer import Offer, recognition, write_members_of
+from indistinct.ledger.offer import Offer, write_members_of
 from indistinct.ledger.store.entry import Draft, Entry, due_entries
 from indistinct.ledger.store.entry_files import MEMBERS, RELEASE
 from indistinct.ledger.store.spending import Spending, add_spending, refuse_overspending
 from indistinct.ledger.store.store import HeadMoved, Store
 from indistinct.ledger.terms import Again, Colluding, Terms
 from indistinct.pipeline import anonymize as make_release
-from indistinct.pipeline import choose_algorithm
+from indistinct.pipeline import choose_algorithm, open_declared
 from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
 from indistinct.privacy import DifferentialPrivacy as Private
@@ -118,7 +116,7 @@ class Ledger:
         in the latest of those releases. ``review`` is the day when the release is to be looked at again. With
         ``folder`` the release is written there as well, whole or not at all; ``sign`` is a private key, or its file.
         """
-        policy = load_policy(policy, to="ledger")
+        policy = load_policy(policy)
         chosen = choose_algorithm(algorithm, policy)
         if folder is not None:
             refuse_occupied(Path(folder), replace)
@@ -128,10 +126,10 @@ class Ledger:
         if policy.is_drawn:
             release = make_release(table, policy, algorithm=chosen, watch=watch, **reading)
             return self._give_drawn(release, terms, goal)
-        with use_table(table, **reading) as given, as_declared(given, policy) as rows:
+        with open_declared(table, policy, **reading) as tables:
             while True:
                 with private_folder() as private:
-                    offer = Offer(rows, terms, chosen, private, watch or Watch(), reading)
+                    offer = Offer(tables, terms, chosen, private, watch or Watch(), reading)
                     try:
                         return self._give(offer, goal)
                     except _OvertakenError:
@@ -152,19 +150,15 @@ class Ledger:
         **reading: Any,
     ) -> Linked:
         """Return what a release would reveal together with earlier ones, without making an entry or giving it away."""
-        policy = load_policy(policy, to="ledger")
+        policy = load_policy(policy)
         terms = Terms(policy, recipient, source, named_key=key, colluding=colluding, again=again)
         chosen = choose_algorithm(algorithm, policy)
         self._refuse_overspending(terms)
         if policy.is_drawn:
             return ALONE
-        with (
-            use_table(table, **reading) as given,
-            as_declared(given, policy) as rows,
-            private_folder() as private,
-        ):
+        with open_declared(table, policy, **reading) as tables, private_folder() as private:
             earlier = self._earlier(terms, reading)
-            offer = Offer(rows, terms, chosen, private, watch or Watch(), reading)
+            offer = Offer(tables, terms, chosen, private, watch or Watch(), reading)
             offer.make(earlier, self.store.secret).close()
             return earlier.joined_with(offer.members, policy)
 
@@ -186,18 +180,14 @@ class Ledger:
         It has left the house already, so it is entered whatever is found. The original shows who was in which group.
         ``review`` is the day when the release is to be looked at again.
         """
-        policy = load_policy(policy, to="ledger")
+        policy = load_policy(policy, to="ledger add")
         terms = Terms(policy, recipient, source, purpose, key, review=review)
         if policy.is_drawn:
             verify(release, policy, original=original, **reading).raise_if_failed()
             return self._append_drawn(terms, Path(release), {"added": True}), ALONE
-        with (
-            use_table(original, **reading) as given,
-            as_declared(given, policy) as rows,
-            private_folder() as private,
-        ):
+        with open_declared(original, policy, **reading) as tables, private_folder() as private:
             members = private / MEMBERS
-            write_members_of(Path(release), rows, policy, recognition(terms, self.store.secret), members)
+            write_members_of(Path(release), tables, terms, self.store.secret, members)
             while True:
                 head, earlier = self.head, self._earlier(terms, reading)  # no entry can come in between unseen
                 found = earlier.joined_with(members, policy)
@@ -358,8 +348,8 @@ def _refuse_undoing(found: Linked, terms: Terms) -> None:
         return
     if found.unrecognised:
         advice = (
-            "name the columns that tell the rows of a person apart as the key (--key), from the first release of a "
-            "source on"
+            "name the columns that tell the rows of a person apart as the key (--key, or key of each table), from the "
+            "first release of a source on"
         )
     elif terms.person:
         advice = "generalize more, or release it to somebody who holds none of them (colluding, --colluding)"

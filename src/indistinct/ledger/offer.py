@@ -11,25 +11,37 @@ in the same way, to learn who was in which of its groups.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from indistinct.engine import HISTORY, KEY, PERSON, PROFILE, ROW, STATE, Recognition, Rows
+from indistinct.engine import (
+    HISTORY,
+    KEY,
+    PARENT,
+    PERSON,
+    PROFILE,
+    ROW,
+    STATE,
+    Recognition,
+    Rows,
+    TableMembers,
+    join_members,
+)
 from indistinct.errors import LedgerError
 from indistinct.ledger.again import History, search_again, with_internal_columns, write_history
 from indistinct.ledger.history import Earlier
 from indistinct.ledger.store.entry_files import MEMBERS
 from indistinct.ledger.terms import Terms
 from indistinct.pipeline import Counted, count, recount
-from indistinct.pipeline.stages import made_with
-from indistinct.policy import PSEUDONYM, Person, Policy
+from indistinct.pipeline.stages import made_with, refuse_risk
+from indistinct.policy import PSEUDONYM, Part, Person, Policy
 from indistinct.progress import Watch
 from indistinct.proof.checks import Check
 from indistinct.proof.verdict import verify
 from indistinct.recoding import Recoding
-from indistinct.release import Release, recode_rows
+from indistinct.release import Release
 from indistinct.release.folder import MANIFEST, has_manifest
 from indistinct.release.pseudonyms import PseudonymKey, stable_key
 from indistinct.release.recode import count_and_hide_people
@@ -41,7 +53,7 @@ from indistinct.search import Algorithm
 class Offer:
     """What a release is made of, for whom, how, and in which folder its private files are until it is entered."""
 
-    rows: Rows
+    tables: Mapping[str, Rows]
     terms: Terms
     algorithm: Algorithm
     private: Path
@@ -60,12 +72,12 @@ class Offer:
         the earlier releases.
         """
         policy, watch = self.terms.policy, self.watch
-        policy.check(self.rows.columns())
         history = History()
         if self.terms.again is not None:
-            history = write_history(self.rows, self.terms, self.algorithm, earlier, self.private)
-        how, asked = recognition(self.terms, secret, history), history.policy(policy)
-        with recognise_people(self.rows, how) as recognised, count_recognised(recognised, asked, watch) as counted:
+            (rows,) = self.tables.values()  # of several tables nobody asks for it
+            history = write_history(rows, self.terms, self.algorithm, earlier, self.private)
+        how, asked = recognitions(self.terms, secret, history), history.policy(policy)
+        with recognise_people(self.tables, how) as recognised, count_recognised(recognised, asked, watch) as counted:
             recoding = search_again(counted, self.algorithm, history, watch)
             watch.report("release")
             key = pseudonym_key(self.terms, secret)
@@ -73,7 +85,8 @@ class Offer:
             made = made_with(self.algorithm, watch, counted.task, counted.max_tuples)
             made = replace(made, based=True) if history.based else made
         salt = None if key is None else key.salt
-        return recount(Release(parts, without_history(recoding), policy, made, people, salt), watch)
+        release = Release(parts, without_history(recoding), policy, made, people, salt)
+        return refuse_risk(recount(release, watch))
 
 
 def pseudonym_key(terms: Terms, secret: bytes) -> PseudonymKey | None:
@@ -84,11 +97,14 @@ def pseudonym_key(terms: Terms, secret: bytes) -> PseudonymKey | None:
     return PseudonymKey.fresh(person if isinstance(person, Person) else None, stable_key(secret, terms.source))
 
 
-def recognition(terms: Terms, secret: bytes, history: History | None = None) -> Recognition:
-    """Say how people are recognised under these terms, and what is known of them already."""
+def recognitions(terms: Terms, secret: bytes, history: History | None = None) -> dict[str, Recognition]:
+    """Say how people are recognised in each table under these terms, and what is known of them already."""
     history = history or History()
+    if terms.policy.tables:
+        return {name: _recognition_in(name, part, secret) for name, part in terms.policy.parts.items()}
     whole_row = tuple(sorted(terms.policy.columns))
-    return Recognition(
+    (table,) = terms.policy.parts
+    how = Recognition(
         key=terms.key,
         state=terms.policy.quasi,
         secret=secret.hex(),
@@ -100,26 +116,46 @@ def recognition(terms: Terms, secret: bytes, history: History | None = None) -> 
         row=(terms.key if terms.names_rows else whole_row) if terms.person else (),
         names_rows=terms.names_rows,
     )
+    return {table: how}
+
+
+def _recognition_in(table: str, part: Part, secret: bytes) -> Recognition:
+    """Say how people are recognised in one of several tables: by its key a row is known again, or by all its cells."""
+    policy = part.policy
+    reference = () if part.reference is None else (part.reference,)
+    return Recognition(
+        key=part.person or reference,
+        state=(),
+        secret=secret.hex(),
+        where=tuple(condition.as_triple() for condition in policy.eligible),
+        person=part.person or reference,
+        row=tuple(sorted(policy.columns)) if part.unique is None else (part.unique,),
+        names_rows=part.unique is not None,
+        table=table,
+        parent=reference if part.parent else (),
+        above=part.parent or "",
+    )
 
 
 @contextmanager
-def recognise_people(rows: Rows, how: Recognition) -> Iterator[Rows]:
+def recognise_people(tables: Mapping[str, Rows], how: Mapping[str, Recognition]) -> Iterator[dict[str, Rows]]:
     """Return the eligible rows with the key, the state and the history of each person, for the time of the block."""
-    recognised = rows.recognise(how)
-    recognised.unreadable = rows.unreadable  # what a policy declares of cells was read before
-    try:
-        yield recognised
-    finally:
-        recognised.close()
+    with ExitStack() as stack:
+        found = {}
+        for name, rows in tables.items():
+            found[name] = recognised = rows.recognise(how[name])
+            stack.callback(recognised.close)
+            recognised.unreadable = rows.unreadable  # what a policy declares of cells was read before
+        yield found
 
 
-def count_recognised(recognised: Rows, policy: Policy, watch: Watch) -> Counted:
+def count_recognised(recognised: Mapping[str, Rows], policy: Policy, watch: Watch) -> Counted:
     """Count rows whose people were recognised, under a policy that knows of the internal columns."""
-    return count(dict.fromkeys(policy.parts, recognised), policy, watch, secret=(KEY, STATE, HISTORY, PERSON, ROW))
+    return count(recognised, policy, watch, secret=(KEY, STATE, HISTORY, PERSON, ROW, PARENT))
 
 
 def recode_recognised(
-    recognised: Rows,
+    recognised: Mapping[str, Rows],
     counted: Counted,
     recoding: Recoding,
     policy: Policy,
@@ -131,17 +167,44 @@ def recode_recognised(
     Also give what was counted on the very rows while they said whose they are, where a person may have several.
     Pseudonyms are made under the key.
     """
-    refuse_repeated_pseudonyms(recognised, policy)
-    parts = recode_rows(counted.only, recoding, policy, (KEY, *policy.person_columns, *policy.pseudonymous))
-    first, group = recoding.form.first, recoding.form.grouped_by(policy.quasi)
-    recognised.write_members(parts[first], members, group, policy.with_role("sensitive"))
-    parts[first] = parts[first].without([KEY])
+    for name, part in policy.parts.items():
+        refuse_repeated_pseudonyms(recognised[name], part)
+    parts = counted.recode_parts(recoding, policy, (KEY,))
+    if policy.tables:
+        _write_joint_members(recognised, parts, policy, members)
+    else:
+        (rows,) = recognised.values()
+        first, group = recoding.form.first, recoding.form.grouped_by(policy.quasi)
+        rows.write_members(parts[first], members, group, policy.with_role("sensitive"))
+    for name, made in parts.items():
+        if KEY in made.columns():
+            parts[name] = made.without([KEY])
     return parts, count_and_hide_people(parts, recoding, policy, key)
 
 
-def refuse_repeated_pseudonyms(recognised: Rows, policy: Policy) -> None:
-    """Raise if an identifier's pseudonym would stand in several rows: what links them is not what the ledger judges."""
-    for name in policy.pseudonymous:
+def _write_joint_members(
+    recognised: Mapping[str, Rows], parts: Mapping[str, Rows], policy: Policy, members: Path
+) -> None:
+    """Write who is in which group of several tables: of each table by itself first, then as one file."""
+    found = []
+    for name in policy.in_order():
+        part, path = policy.parts[name], members.with_name(f"{name}.{members.name}")
+        values = part.policy.with_role("sensitive")
+        recognised[name].write_members(parts[name], path, part.policy.quasi, values)
+        found.append(
+            TableMembers(path, name, part.parent, bool(part.person), named=part.unique is not None, values=values)
+        )
+    join_members(found, members)
+
+
+def refuse_repeated_pseudonyms(recognised: Rows, part: Part) -> None:
+    """Raise if an identifier's pseudonym would stand in several rows: what links them is not what the ledger judges.
+
+    What joins several tables may: that rows belong to each other is judged.
+    """
+    for name in part.policy.pseudonymous:
+        if name in (part.key, part.reference):
+            continue
         present, distinct = recognised.repeats_of([name])
         missing = recognised.count() - present
         repeated = present - distinct + max(0, missing - 1)
@@ -158,12 +221,13 @@ def without_history(recoding: Recoding) -> Recoding:
     return recoding.without_column(HISTORY)
 
 
-def write_members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition, path: Path) -> None:
+def write_members_of(folder: Path, tables: Mapping[str, Rows], terms: Terms, secret: bytes, path: Path) -> None:
     """Write who was released in which group of a release folder.
 
     The release is made anew from its original and must come out the same, row by row; that is possible where every
     column was taken to one level.
     """
+    policy = terms.policy
     if not has_manifest(folder):
         raise LedgerError(f"{folder} is no release folder: it has no {MANIFEST}")
     released = ReleasedTables.of(folder, policy)
@@ -175,8 +239,7 @@ def write_members_of(folder: Path, rows: Rows, policy: Policy, how: Recognition,
             "cells were generalized one by one or sensitive values are in a table of their own; make such releases "
             "with the ledger"
         )
-    policy.check(rows.columns())
-    with recognise_people(rows, how) as recognised:
+    with recognise_people(tables, recognitions(terms, secret)) as recognised:
         with count_recognised(recognised, with_internal_columns(policy), Watch()) as counted:
             node = tuple(int(levels[column]) for column in counted.task.frequencies.columns)
             recoding = counted.task.recoding(counted.task.frequencies.roll_up(node)[0])

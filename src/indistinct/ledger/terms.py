@@ -13,7 +13,7 @@ from typing import Any, Literal
 from indistinct.errors import LedgerError, PolicyError
 from indistinct.hierarchy import Levels
 from indistinct.ledger.store.entry import Entry
-from indistinct.policy import Column, Policy, sensitive_columns
+from indistinct.policy import Column, Person, Policy, sensitive_columns
 from indistinct.policy.column import STABLE
 from indistinct.policy.files.policy_file import parse_policy, policy_toml
 from indistinct.policy.stated_policy import StatedPolicy, as_text
@@ -78,6 +78,11 @@ class Terms:
                 "shift: the ledger does not know what dates that move reveal from one release to the next; release "
                 "them without it"
             )
+        if self.policy.knows is not None:
+            raise LedgerError(
+                "knows: the ledger does not count what events of two releases tell together; release histories "
+                "without it, and once"
+            )
         if self.policy.perturbed:
             raise LedgerError(
                 "microaggregate and noise: the ledger does not know what perturbed numbers reveal from one release to "
@@ -87,10 +92,8 @@ class Terms:
             self._refuse_what_needs_one_row()
         for column in promised_columns(self.policy):
             refuse_linkable(self.policy, column)
-        named = (self.named_key,) if isinstance(self.named_key, str) else tuple(self.named_key or ())
-        named = tuple(dict.fromkeys((*self.person, *named)))
-        named = named or self.policy.with_role("identifier")
-        for name in named:
+        named = self._key_columns()
+        for name in named if not self.policy.tables else ():
             if name not in self.policy.columns:
                 raise LedgerError(f"the key names {name!r}, which is no column of the policy")
             if self.policy.columns[name].recode is not None:
@@ -100,10 +103,21 @@ class Terms:
         object.__setattr__(self, "policy_kept", _readable_text(self.policy))
         self._refuse_links_between_people()
 
+    def _key_columns(self) -> tuple[str, ...]:
+        """Return the columns that are named as the key; several tables name theirs themselves."""
+        named = (self.named_key,) if isinstance(self.named_key, str) else tuple(self.named_key or ())
+        if self.policy.tables:
+            if named:
+                raise LedgerError("the key of several tables is what each says as its own (key); leave it out here")
+            return tuple(f"{name}.{column}" for name, part in self.policy.parts.items() for column in part.identity)
+        named = tuple(dict.fromkeys((*self.person, *named)))
+        return named or self.policy.with_role("identifier")
+
     @property
     def person(self) -> tuple[str, ...]:
         """The columns that say whose row it is, where a person may have several."""
-        return self.policy.person_columns
+        person = self.policy.person
+        return person.columns if isinstance(person, Person) else ()
 
     @property
     def names_rows(self) -> bool:
@@ -202,7 +216,8 @@ def policy_text(policy: Policy) -> str:
     """
     columns = {name: _without_file(column) for name, column in policy.columns.items()}
     try:
-        return policy_toml(replace(policy, columns=columns))
+        changed = policy.with_columns(columns) if policy.tables else replace(policy, columns=columns)
+        return policy_toml(changed)
     except PolicyError:
         return as_text(StatedPolicy.of(policy).to_dict())
 

@@ -3,6 +3,7 @@ from indistinct.linkage.coverage import Coverage as Coverage
 from indistinct.linkage.coverage import Spelled as Spelled
 from indistinct.linkage.coverage import climbed_labels as climbed_labels
 from indistinct.linkage.coverage import labels_among as labels_among
+from indistinct.linkage.declared_table import read_once as read_once
 from indistinct.linkage.fitting_people import NOBODY as NOBODY
 from indistinct.linkage.fitting_people import Candidates as Candidates
 from indistinct.linkage.fitting_people import count_candidates as count_candidates
@@ -22,9 +23,12 @@ from indistinct.linkage.joined_populations import use_people as use_people
 from indistinct.linkage.paired_columns import column_pairs as column_pairs
 from indistinct.linkage.paired_columns import hierarchy_of as hierarchy_of
 from indistinct.linkage.paired_columns import plain_name as plain_name
+from indistinct.linkage.population import count_encoded as count_encoded
 from indistinct.linkage.population import count_with_population as count_with_population
 from indistinct.linkage.population import counted_people as counted_people
 from indistinct.linkage.population import people_that_fit as people_that_fit
+from indistinct.linkage.references import Reference as Reference
+from indistinct.linkage.references import find_references as find_references
 from indistinct.linkage.spelling import FORMATS as FORMATS
 from indistinct.linkage.spelling import DaySpelling as DaySpelling
 from indistinct.linkage.tuple_numbers import EqualPairs as EqualPairs

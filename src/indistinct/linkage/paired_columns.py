@@ -56,7 +56,7 @@ def column_pairs(
 
 def _names_of(policy: Policy, name: str) -> tuple[str, ...]:
     """Return what a column is called in the policy, in the release, and in its own one of several tables."""
-    own = name.partition(".")[2] if policy.form.is_joined else name
+    own = policy.form.own_name(name)
     return name, own, policy.renamed.get(name, own)
 
 

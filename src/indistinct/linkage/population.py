@@ -25,6 +25,7 @@ from indistinct.counting import (
     UIntArray,
     linked_as_declared,
 )
+from indistinct.counting.joined_tables import TableCount, count_tables
 from indistinct.counting.kernels import grouping
 from indistinct.engine import Counts, Encoded, Rows
 from indistinct.errors import PolicyError
@@ -53,6 +54,17 @@ def count_with_population(encoded: Encoded, policy: Policy, *, may_merge: bool =
     return replace(frequencies, base=replace(frequencies.base, populations=populations))
 
 
+def count_encoded(
+    encoded: Mapping[str, Encoded], policy: Policy, *, may_merge: bool = False
+) -> tuple[FrequencyList, Mapping[str, TableCount]]:
+    """Return the frequency list of all tables that were encoded for a policy, and the entries of each of several."""
+    if policy.form.is_joined:
+        joined = count_tables(encoded, policy)
+        return joined.frequencies, joined.tables
+    (only,) = encoded.values()
+    return count_with_population(only, policy, may_merge=may_merge), {}
+
+
 @dataclass(frozen=True, slots=True)
 class PopulationColumn:
     """A quasi column and the column of a population that it is linked with."""
@@ -65,8 +77,7 @@ class PopulationColumn:
 @contextmanager
 def population_of(model: Any, policy: Policy) -> Iterator[tuple[Rows, list[PopulationColumn]]]:
     """Open the population that a model asks about, for the time of the block, and give the columns that it links."""
-    source = model.population if model.path is None else model.path
-    with use_people(source) as rows:
+    with use_people(model.source) as rows:
         linked = _linked_columns(model, policy, rows)
         with linked_as_declared(rows, {one.name: one.theirs for one in linked}, policy) as read:
             yield read, linked

@@ -52,15 +52,15 @@ class Tools:
 
     def init(self, table: str, output: str, k: int = 5) -> dict[str, Any]:
         """Write a first policy for a table, for the user to read. Counts the columns of each role, without names."""
-        from indistinct.pipeline.suggesting import suggested_policy
+        from indistinct.pipeline.suggesting import suggestion
         from indistinct.policy.files.policy_file import policy_toml
         from indistinct.profiling import comments, profile
 
         def ask() -> dict[str, Any]:
             goal = self.root.new_file(output, ".toml")
-            found = profile(self.root.existing(table), k)
-            write_whole(goal, policy_toml(suggested_policy(found, k, 0.02), comments(found)))
-            return answers.answer_profile(found, output)
+            made = suggestion(profile(self.root.existing(table), k), k)
+            write_whole(goal, policy_toml(made.policy, comments(made.profile)))
+            return answers.answer_profile(made.profile, output)
 
         return _ask(ask, command=_command("init", table, "-o", output))
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from indistinct.data_utility.workload import predicate_size, queries
 from indistinct.engine import open_table
 from indistinct.errors import TableError
 from indistinct.hierarchy import Hierarchy, intervals
@@ -21,7 +22,6 @@ from indistinct.policy import Policy, quasi, sensitive
 from indistinct.privacy import AlphaK, LDiversity, PrivacyModel
 from indistinct.proof.verdict import verify
 from indistinct.search import Anatomy, Chosen, LossyJoin, TopDown
-from indistinct.utility.workload import predicate_size, queries
 
 PAPER = "Wong et al. 2007"
 QUASI = ("Job", "Birth", "Postcode")

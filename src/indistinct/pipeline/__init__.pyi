@@ -1,3 +1,5 @@
+from indistinct.pipeline.applying import AppliedRows as AppliedRows
+from indistinct.pipeline.applying import apply as apply
 from indistinct.pipeline.exploring import best_tables as best_tables
 from indistinct.pipeline.exploring import datafly_steps as datafly_steps
 from indistinct.pipeline.exploring import distance_matrix as distance_matrix
@@ -7,6 +9,7 @@ from indistinct.pipeline.stages import Counted as Counted
 from indistinct.pipeline.stages import anonymize as anonymize
 from indistinct.pipeline.stages import choose_algorithm as choose_algorithm
 from indistinct.pipeline.stages import count as count
+from indistinct.pipeline.stages import open_declared as open_declared
 from indistinct.pipeline.stages import open_tables as open_tables
 from indistinct.pipeline.stages import recode as recode
 from indistinct.pipeline.stages import recount as recount

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from indistinct.data_utility.workload import Workload
 from indistinct.errors import (
     IndistinctError,
     InfeasibleError,
@@ -28,11 +29,12 @@ from indistinct.quality import QualityMeasure, measure_named
 from indistinct.recoding import Recoding
 from indistinct.registry import ALGORITHMS, MEASURES
 from indistinct.release.pseudonyms import with_fresh_pseudonyms
-from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of, as_algorithm, state_bound
-from indistinct.utility.workload import Workload
+from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of, as_algorithm, find_recoding, state_bound
 
 REPEATED_BELOW = 10.0
 """Seconds: a shorter run that had to load or compile code is repeated, so that its time is that of the search alone."""
+ENDS_AFTER = 10.0
+"""Seconds after which the command ends each search where no time limit is set: twelve take two minutes at most."""
 LONGEST_OPTION = 24
 """Letters: the value of a longer option is left out of a label."""
 
@@ -162,7 +164,7 @@ def _trial(contender: _Contender, counted: Counted, workload: Workload | None, w
     def progress(stage: str, done: int | None, total: int | None) -> None:
         watch.report(f"{contender.label}: {stage}", done, total)
 
-    own = Watch(watch.time_limit, progress, watch.is_cancelled)
+    own = Watch(watch.time_limit, progress, watch.is_cancelled, watch.ends_after)
     run = _time_search(contender.algorithm, counted.task, own)
     if isinstance(run.answer, IndistinctError):
         return _without_release(contender, run, run.answer)
@@ -225,7 +227,7 @@ def _run_once(algorithm: Algorithm, task: Task, watch: Watch) -> _Run:
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         refuse_unable(task.policy, algorithm)
-        answer = algorithm.run(replace(task, frequencies=forgetful), watch)
+        answer = find_recoding(replace(task, frequencies=forgetful), algorithm, watch)
     except InterruptedSearchError as error:
         if watch.is_cancelled is not None and watch.is_cancelled():
             raise

@@ -45,6 +45,8 @@ def solutions(
             "solutions: for differential privacy levels are drawn; who chooses some by looking at the table spends "
             "more than epsilon says. To fix them beforehand, say min_level and max_level"
         )
+    if policy.knows is not None:
+        raise PolicyError("solutions: with knows each event has labels of its own, and no column one level")
     watch = watch or Watch()
     with open_tables(table, policy, **reading) as tables, count(tables, policy, watch, algorithm=Samarati()) as counted:
         task = counted.task

@@ -6,6 +6,7 @@ Every fragment is recoded where its rows are. What is released is recounted as a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -116,7 +117,9 @@ def _work(task: Task, algorithm: Algorithm) -> Callable[[pa.Table], pa.Table]:
         own = _list_of(fragment, whole.frequencies)
         try:
             draws = whole.draws.part(f"fragment {own.digest()}")
-            recoding = algorithm.run(replace(whole, frequencies=own, draws=draws), Watch())
+            # without any limit: a fragment that Spark computes again must come out alike, however busy the executor is
+            watch = Watch(ends_after=math.inf)
+            recoding = algorithm.run(replace(whole, frequencies=own, draws=draws), watch)
         except InfeasibleError:
             nothing = Pieces.whole(own, np.full(len(own.base), SUPPRESSED))
             recoding = LocalRecoding.of_pieces(own, nothing)

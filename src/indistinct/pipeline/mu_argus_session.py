@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from indistinct.errors import PolicyError
-from indistinct.pipeline.stages import Counted, count, open_tables, recode, recount
+from indistinct.pipeline.stages import Counted, count, open_tables, recode, recount, refuse_risk
 from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
@@ -61,7 +61,7 @@ class MuArgusSession(MuArgusDialogue):
             raise PolicyError("this session has no open table: begin it with MuArgusSession.open(table, policy)")
         watch = watch or Watch()
         made = recode(self._counted, self.finish(), self.options, watch)
-        return recount(made, watch, allow_unsafe=allow_unsafe)
+        return refuse_risk(recount(made, watch, allow_unsafe=allow_unsafe))
 
     def close(self) -> None:
         """Let go of the table."""

@@ -11,22 +11,25 @@ from functools import partial
 from typing import Any
 
 from indistinct.counting import FrequencyList, as_declared, encode_eligible
-from indistinct.disclosure_risk import UNICITY_COLUMNS, count_unicity
+from indistinct.disclosure_risk import HIGH, UNICITY_COLUMNS, count_unicity
 from indistinct.engine import Rows
 from indistinct.errors import IndistinctError, PolicyError
-from indistinct.linkage import Dependency, find_dependencies, unseen_pairs
+from indistinct.linkage import Dependency, count_encoded, find_dependencies, unseen_pairs
 from indistinct.pipeline.refusals import refuse_tables, refuse_unable
-from indistinct.pipeline.stages import count_encoded, encode_tables, open_tables
+from indistinct.pipeline.stages import encode_tables, open_tables
 from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
 from indistinct.privacy import KAnonymity
+from indistinct.privacy.model import least_rows
 from indistinct.progress import Watch
+from indistinct.regimes import unsaid
 from indistinct.search import Task, algorithm_of, as_algorithm, refusal
+from indistinct.showing.numbers import figure
 
 FEWEST_ROWS = 100
 """In smaller tables everybody stands alone by a few cells; that is not worth a warning."""
-MOST_NAMED = 6
-"""Of more columns that single rows out the others are not named."""
+MOST_KNOWN = 4
+"""Cells that whoever looks for somebody is taken to know, at most, where a check warns of columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class PolicyCheck:
     """What else is to be known before a release."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """The columns that the policy gives another name in the release, with that name."""
+    unsaid: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What the policy does not say of its context, by the regime that asks for it; nothing where it says no context."""
     unknown_values: Mapping[str, Sequence[str | None]] = field(default_factory=dict, repr=False)
     """The values of each column that its hierarchy lacks, cells of the private table; only if they were asked for."""
 
@@ -69,6 +74,7 @@ class PolicyCheck:
         )
         told |= {"notes": list(self.notes)} if self.notes else {}
         told |= {"renamed": dict(self.renamed)} if self.renamed else {}
+        told |= {"unsaid": {name: list(lacks) for name, lacks in self.unsaid.items()}} if self.unsaid else {}
         return {**self.figures, **told, "feasible": self.is_feasible, **mistakes}
 
     def __str__(self) -> str:
@@ -110,7 +116,9 @@ def check(
             return PolicyCheck(error=error, unknown_values=_unknown_values(tables, policy) if show_values else {})
         figures = _figures(task, sum(rows.count() for rows in tables.values()))
         watch.report("search")
-        return PolicyCheck(figures, refusal(task, watch), told, notes, policy.renamed)
+        has_context = policy.context is not None or bool(policy.recipients)
+        lacks = unsaid(policy) if has_context else {}
+        return PolicyCheck(figures, refusal(task, watch), told, notes, policy.renamed, lacks)
 
 
 def _warnings(
@@ -143,12 +151,14 @@ def _singled_out(rows: Rows, as_they_are: Sequence[str]) -> list[str]:
         found = count_unicity(rows, some)
     except PolicyError:  # more distinct rows than it is counted for
         return []
-    which = "the columns" if len(some) == len(as_they_are) else f"{len(some)} of {len(as_they_are):,} columns"
-    names = ", ".join(some) if len(some) <= MOST_NAMED else f"{', '.join(some[:MOST_NAMED])}, …"
-    told = (
-        f"by {which} that leave as they are ({names}), {found.sentence}; make some of them quasi, recode or drop them"
-    )
-    return [told] if found.is_high else []
+    worst = max((one for one in found.known if one.cells <= MOST_KNOWN), key=lambda one: one.worst)
+    if worst.worst <= HIGH:
+        return []
+    which = "" if len(some) == len(as_they_are) else f" ({len(some)} of {len(as_they_are):,} columns were looked at)"
+    return [
+        f"{worst.worst:.1%} of the rows stand alone by {', '.join(worst.columns)}, which leave as they are; on average "
+        f"over as many columns {worst.mean:.1%}{which}; make some of them quasi, recode or drop them"
+    ]
 
 
 def _made_of_table(rows: Rows, policy: Policy) -> list[str]:
@@ -169,7 +179,22 @@ def _notes(policy: Policy) -> tuple[str, ...]:
     """Say what a release by a policy needs that a check does not."""
     names = ", ".join(policy.stable_pseudonyms)
     told = f"the pseudonyms of {names} are to be the same in all releases, so only a ledger can release it (--ledger)"
-    return (told,) if names else ()
+    return (*((told,) if names else ()), *_above_threshold(policy))
+
+
+def _above_threshold(policy: Policy) -> list[str]:
+    """Warn if the k of a policy lets a release be above the threshold of its context."""
+    context = policy.context
+    if context is None or context.limit is None or context.which == "average":
+        return []
+    k = max(map(least_rows, policy.privacy), default=1)
+    if context.likelihood / k <= context.limit.value * (1 + 1e-12):
+        return []
+    needed = math.ceil(context.likelihood / context.limit.value - 1e-9)
+    return [
+        f"k = {k} leaves a risk of up to {figure(context.likelihood / k)} in this context, above the threshold "
+        f"{figure(context.limit.value)}; k = {needed:,} is enough"
+    ]
 
 
 def _count(tables: Mapping[str, Rows], policy: Policy, opened: ExitStack) -> FrequencyList:

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from indistinct.engine import Rows
+from indistinct.engine import ELSEWHERE, Rows
 from indistinct.errors import PolicyError, TableError
 from indistinct.policy import Person, Policy
-from indistinct.policy.algorithms import choices_that, declaration_of
-from indistinct.profiling import NAMESAKES, names_people, number_people
+from indistinct.policy.algorithms import Declaration, PredictionTarget, choices_that, declaration_of
+from indistinct.profiling import NAMESAKES, names_people, number_people, repeated_entity
 from indistinct.randomness import Seed
 from indistinct.release.pseudonyms import read_key, refuse_unrepeatable
 from indistinct.search import Algorithm
@@ -20,6 +20,9 @@ from indistinct.showing.words import counted
 
 READ_AS_NUMBERS = ("intervals", "rounding")
 """Hierarchies whose labels follow from the number that a cell is, however it is written."""
+MOST_LOOKED_AT = 20_000
+"""Of a longer table the first rows show whether people have several."""
+MOST_NAMED = 3
 
 
 def refuse_tables(tables: Mapping[str, Rows], policy: Policy, seed: Seed | None = None) -> None:
@@ -68,8 +71,11 @@ def refuse_bad_key(policy: Policy) -> None:
 
 def refuse_seed(rows: Rows, policy: Policy) -> None:
     """Raise if the release of a table cannot be drawn again from a seed."""
-    if rows.kind == "spark":
-        raise TableError("seed: rows that Spark holds have no order to begin with; leave the seed out, or use DuckDB")
+    if rows.kind in ELSEWHERE:
+        raise TableError(
+            f"seed: rows that {ELSEWHERE[rows.kind]} holds have no order to begin with; leave the seed out, or use "
+            "DuckDB"
+        )
     if policy.pseudonym_columns:
         refuse_unrepeatable(policy.person)
     if policy.is_drawn:
@@ -79,6 +85,9 @@ def refuse_seed(rows: Rows, policy: Policy) -> None:
 def refuse_unable(policy: Policy, algorithm: Algorithm) -> None:
     """Raise if an algorithm cannot do what a policy asks: count people, link rows, move dates, keep to levels."""
     declared = declaration_of(algorithm)
+    if policy.knows is not None:
+        refuse_for_histories(declared)
+        return
     if policy.form.is_joined and not declared.links_tables:
         raise PolicyError(
             f"tables: the algorithm {algorithm.name!r} does not look at all rows of a person in several tables; "
@@ -99,8 +108,35 @@ def refuse_unable(policy: Policy, algorithm: Algorithm) -> None:
                 f"{what}: the algorithm {algorithm.name!r} neither moves dates nor perturbs numbers; choose "
                 f"{choices_that('has_one_level')}"
             )
+    refuse_other_target(policy, algorithm)
     refuse_undrawn(policy, algorithm)
     refuse_other_levels(policy, algorithm)
+
+
+def refuse_other_target(policy: Policy, algorithm: Algorithm) -> None:
+    """Raise if the policy names a target and the algorithm has another one, or none.
+
+    Then verify and attacks, which ask the policy, would be told wrong what the search looked at.
+    """
+    given = PredictionTarget.of(getattr(algorithm, "target", None))
+    if (None if given is None else given.column) == policy.target_column or not declaration_of(algorithm).is_search:
+        return
+    if policy.links_rows:
+        raise PolicyError("options.target: rows that pseudonyms link are grouped by person; leave the target out")
+    names, has = (repr(one) if one else "none" for one in (policy.target_column, given and given.column))
+    raise PolicyError(
+        f"options.target: the policy names {names}, and the algorithm {algorithm.name!r} has {has}; name it in the "
+        "policy, as options of mondrian"
+    )
+
+
+def refuse_for_histories(declared: Declaration) -> None:
+    """Raise if an algorithm cannot recode the table of people where others know some of their events."""
+    if declared.kind == "two-table" or declared.draws_rows or not declared.is_safe or declared.name == "applied":
+        raise PolicyError(
+            f"knows: the algorithm {declared.name!r} does not give each person of a table labels of her own, safely; "
+            "choose lattice, samarati, datafly, regroup, mondrian or another that does"
+        )
 
 
 def refuse_undrawn(policy: Policy, algorithm: Algorithm) -> None:
@@ -125,7 +161,8 @@ def refuse_other_levels(policy: Policy, algorithm: Algorithm) -> None:
 def refuse_repeated_people(rows: Rows, policy: Policy) -> None:
     """Raise if eligible rows seem to be of the same people, of whom the policy says nothing.
 
-    Looked at are identifiers whose name says that they number people, and all that name people together.
+    Looked at are identifiers whose name says that they number people, and all that name people together; then, whatever
+    columns are called, whether there is one within whose equal rows many others stay the same.
     """
     if policy.person_columns or policy.one_row_per_person or not policy.is_whole:
         return
@@ -142,8 +179,30 @@ def refuse_repeated_people(rows: Rows, policy: Policy) -> None:
         present, distinct = rows.repeats_of(names, conditions)
         if present - distinct > NAMESAKES * present:
             mistakes.append(_several_rows(names, present, distinct))
+    if not mistakes and not conditions and rows.kind not in ELSEWHERE:  # whole rows would leave where they are
+        mistakes = _same_within(rows, policy)
     if mistakes:
         raise PolicyError(mistakes)
+
+
+def _same_within(rows: Rows, policy: Policy) -> list[str]:
+    """Say which column seems to say whose rows these are, by what stays the same within its equal rows."""
+    names = [name for name in policy.columns if not name.startswith(".")]
+    taken: list[pa.RecordBatch] = []
+    with rows.texts(names) as stream:
+        for batch in stream:
+            taken.append(batch)
+            if sum(one.num_rows for one in taken) >= MOST_LOOKED_AT:
+                break
+    found = repeated_entity(pa.Table.from_batches(taken, stream.schema).slice(0, MOST_LOOKED_AT))
+    if found is None or not found.constant:
+        return []  # that rows stand together alone is no proof
+    same = ", ".join(map(repr, found.constant[:MOST_NAMED]))
+    return [
+        f"person: rows with the same {found.column!r} agree in {same}, so they seem to be of one person or household; "
+        f"say person = {found.column!r} and people are counted, or one_row_per_person = true if every row is of "
+        "somebody else"
+    ]
 
 
 def _several_rows(names: Sequence[str], present: int, distinct: int) -> str:

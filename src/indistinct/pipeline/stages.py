@@ -14,10 +14,10 @@ from typing import Any, Self
 
 import indistinct
 from indistinct.counting import FrequencyList, as_declared, encode_eligible, reporting_compilation
-from indistinct.counting.joined_tables import TableCount, count_tables
+from indistinct.counting.joined_tables import TableCount
 from indistinct.engine import Encoded, Rows, use_table
-from indistinct.errors import InfeasibleError, TableError
-from indistinct.linkage import count_with_population
+from indistinct.errors import InfeasibleError
+from indistinct.linkage import count_encoded
 from indistinct.pipeline.refusals import (
     refuse_cells,
     refuse_tables,
@@ -36,7 +36,7 @@ from indistinct.release import Release, recode_rows
 from indistinct.release.manifest import MadeWith, StatedLimits, StatedSearch
 from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.release.recode import count_and_hide_people, recode_linked
-from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of, state_bound
+from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of, find_recoding, state_bound
 
 
 def anonymize(
@@ -75,7 +75,7 @@ def anonymize(
                 )
             else:
                 release = recode(counted, search(counted, chosen, watch), chosen, watch)
-        return recount(release, watch, allow_unsafe=allow_unsafe)
+        return refuse_risk(recount(release, watch, allow_unsafe=allow_unsafe))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +111,18 @@ class Counted:
         is_merged = any(self.task.frequencies.lowest)
         return is_merged and _can_work_in_fragments(algorithm, self.only, self.policy)
 
-    def recode_parts(self, recoding: Recoding) -> dict[str, Rows]:
-        """Return the rows of each released table, still with what says whose they are."""
+    def recode_parts(
+        self, recoding: Recoding, policy: Policy | None = None, extra: tuple[str, ...] = ()
+    ) -> dict[str, Rows]:
+        """Return the rows of each released table, still with what says whose they are, and with ``extra`` columns.
+
+        ``policy`` is that of the release, if another one than it was counted for.
+        """
         if self.tables:
-            return recode_linked(self.encoded, self.tables, recoding, self.task.draws)
-        extra = (*self.policy.person_columns, *self.policy.pseudonymous)
-        return recode_rows(self.only, recoding, self.policy, extra, self.task.draws)
+            return recode_linked(self.encoded, self.tables, recoding, extra, self.task.draws)
+        policy = policy or self.policy
+        extra = (*extra, *policy.person_columns, *policy.pseudonymous)
+        return recode_rows(self.only, recoding, policy, extra, self.task.draws)
 
     def __enter__(self) -> Self:
         return self
@@ -128,11 +134,18 @@ class Counted:
 @contextmanager
 def open_tables(given: Any, policy: Policy, **reading: Any) -> Iterator[dict[str, Rows]]:
     """Return the rows of each table that a policy describes, for the time of the block; several are given by name."""
-    if policy.form.is_joined and not isinstance(given, Mapping):
-        raise TableError(f"the policy describes several tables; give each by its name: {', '.join(policy.parts)}")
-    named = given if policy.form.is_joined else dict.fromkeys(policy.parts, given)
+    named = policy.form.by_name(given, policy.parts)
     with ExitStack() as stack:
         yield {name: stack.enter_context(use_table(one, **reading)) for name, one in named.items()}
+
+
+@contextmanager
+def open_declared(given: Any, policy: Policy, **reading: Any) -> Iterator[dict[str, Rows]]:
+    """Return the rows of each table with the cells that the policy declares, for the time of the block."""
+    with open_tables(given, policy, **reading) as opened, ExitStack() as stack:
+        policy.check_tables({name: rows.columns() for name, rows in opened.items()})
+        parts = policy.parts.items()
+        yield {name: stack.enter_context(as_declared(opened[name], part.policy)) for name, part in parts}
 
 
 def choose_algorithm(algorithm: Algorithm | str | None, policy: Policy) -> Algorithm:
@@ -180,19 +193,6 @@ def encode_tables(tables: Mapping[str, Rows], policy: Policy, opened: ExitStack)
     }
 
 
-def count_encoded(
-    encoded: Mapping[str, Encoded], policy: Policy, *, may_merge: bool = False
-) -> tuple[FrequencyList, Mapping[str, TableCount]]:
-    """Return the frequency list of all tables, and the entries of each of several."""
-    if policy.form.is_joined:
-        joined = count_tables(encoded, policy)
-        return joined.frequencies, joined.tables
-    (only,) = encoded.values()
-    asks_population = any(model.asks_population for model in policy.privacy)
-    counting = count_with_population if asks_population else FrequencyList.count
-    return counting(only, policy, may_merge=may_merge), {}
-
-
 def draws_of(seed: Seed | None, frequencies: FrequencyList, policy: Policy) -> Draws:
     """Return what a release is drawn from: with a seed, other numbers for each table, policy and version.
 
@@ -211,7 +211,7 @@ def search(counted: Counted, algorithm: Algorithm, watch: Watch) -> Recoding:
     watch.start()
     watch.report("search")
     with _reporting(watch):
-        recoding = algorithm.run(counted.task, watch)
+        recoding = find_recoding(counted.task, algorithm, watch)
     refuse_nothing(recoding)
     return state_bound(counted.task, recoding, algorithm, watch) if recoding.takes_bound else recoding
 
@@ -233,20 +233,26 @@ def recode(counted: Counted, recoding: Recoding, algorithm: Algorithm, watch: Wa
     parts = counted.recode_parts(recoding)
     people = count_and_hide_people(parts, recoding, policy, key)
     salt = None if key is None else key.salt
-    return Release(parts, recoding, policy, made_with(algorithm, watch, counted.task, counted.max_tuples), people, salt)
+    made = made_with(algorithm, watch, counted.task, counted.max_tuples, is_cut_short=recoding.is_cut_short)
+    return Release(parts, recoding, policy, made, people, salt)
 
 
-def made_with(algorithm: Algorithm, watch: Watch, task: Task, max_tuples: int | None = None) -> MadeWith:
+def made_with(
+    algorithm: Algorithm, watch: Watch, task: Task, max_tuples: int | None = None, *, is_cut_short: bool = False
+) -> MadeWith:
     """Return what decided on a release beside the policy: the algorithm, its options, the limits of the run.
 
     Also what the search was: blind, if it saw no sensitive value, and randomised, if chance decided on its answer.
     """
-    has_limits = max_tuples is not None or watch.time_limit is not None
+    time_limit = watch.time_limit
+    if is_cut_short and time_limit is None:  # the search ended by itself where nobody limited it
+        time_limit = watch.ends_after or getattr(algorithm, "ends_after", None)
+    has_limits = max_tuples is not None or time_limit is not None
     return MadeWith(
         algorithm.name,
         options_said(algorithm),
         StatedSearch(blind=task.is_blind, randomised=declaration_of(algorithm).is_randomised),
-        StatedLimits(max_tuples=max_tuples, time_limit=watch.time_limit) if has_limits else None,
+        StatedLimits(max_tuples=max_tuples, time_limit=time_limit) if has_limits else None,
     )
 
 
@@ -258,6 +264,15 @@ def recount(release: Release, watch: Watch, *, allow_unsafe: bool = False) -> Re
         release.close()
         verdict.raise_if_failed()
     return release
+
+
+def refuse_risk(release: Release) -> Release:
+    """Return a release whose risk may be accepted; one above a threshold that its policy enforces is refused."""
+    if release.policy.context is None or not release.policy.context.is_enforced:
+        return release
+    from indistinct.pipeline.context_limit import refuse_above_threshold
+
+    return refuse_above_threshold(release)
 
 
 def refuse_nothing(recoding: Recoding) -> None:

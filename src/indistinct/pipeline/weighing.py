@@ -104,11 +104,11 @@ class _ModelTrial:
         """Return the loss of the release with models of some columns."""
         self.watch.report("weigh", self.made)
         self.made += 1
-        return _loss(self.sample, self.policy, models_of(diverse, limited), self.watch)
+        return trial_loss(self.sample, self.policy, models_of(diverse, limited), self.watch)
 
 
-def _loss(sample: pa.Table, policy: Policy, models: Sequence[PrivacyModel], watch: Watch) -> float:
-    """Return the loss of the release that satisfies some models as well; all if there is none."""
+def trial_loss(sample: pa.Table, policy: Policy, models: Sequence[PrivacyModel], watch: Watch) -> float:
+    """Return the loss of a release of some rows that satisfies some models as well; all if there is none."""
     asked = replace(policy, privacy=[*policy.privacy, *models])
     chosen, quiet = choose_algorithm(None, asked), Watch(is_cancelled=watch.is_cancelled)
     try:

@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from indistinct.policy.policy import Policy
 
 ONE_TABLE_ONLY = {
+    "apply": "a recoding has labels for the columns of one table",
     "explore": "its figures count rows of groups, and of several tables people are counted",
     "mu-argus": "the dialogue shows combinations of the columns of one table",
     "risk of a row": "its cells are compared with those of rows of the same table",
+    "utility": "its figures compare the columns of one table",
     "workload": "queries are asked of one table",
     "studio": "its pages ask about the columns of one table",
-    "ledger": "earlier releases are compared row by row, and rows of several tables are not",
+    "ledger add": "which person stands behind which rows of all tables is known only while a release is made",
 }
 """What takes a policy of one table only, with the reason."""
 

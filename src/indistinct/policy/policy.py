@@ -11,7 +11,9 @@ from indistinct.errors import PolicyError
 from indistinct.policy.about import ABOUT
 from indistinct.policy.column import STABLE, Column, Role, identifier
 from indistinct.policy.condition import Condition
+from indistinct.policy.context import Context, RecipientTerms
 from indistinct.policy.date_shift import DateShift
+from indistinct.policy.knows import Knows, knows_mistakes, model_mistakes_of
 from indistinct.policy.linked_tables import (
     PERSON,
     TABLE,
@@ -37,6 +39,10 @@ ALL_QUASI = "quasi-identifier"
 """The name of the quasi-identifier that is made of all quasi columns, when a policy names none."""
 
 
+TARGETED = "mondrian"
+"""The algorithm that may have a target."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What a release must satisfy: the role of each column, the privacy models, and the rows that may be suppressed.
@@ -51,6 +57,9 @@ class Policy:
     attack finds more. Nothing of it is demanded of the release either.
     ``tables`` describes several tables that belong together, each by its name, in place of ``columns``: k people then
     share all that the tables together tell of a person. A column is ``table.column`` there.
+    ``context`` says in what surroundings the release is used and which risk is accepted; only where it is enforced is
+    anything demanded. ``recipients`` are those who get releases on terms of their own, see ``for_recipient``.
+    ``knows`` says how many of a person's events in them others know, beside her row; they need share no more.
     """
 
     is_whole: ClassVar[bool] = True
@@ -69,9 +78,14 @@ class Policy:
     about: Mapping[str, str] = field(default_factory=dict)
     max_unique: float = 0.05
     tables: Mapping[str, LinkedTable] = field(default_factory=dict)
+    context: Context | None = None
+    recipients: Mapping[str, RecipientTerms] = field(default_factory=dict)
+    knows: Knows | None = None
     _parts: Mapping[str, Part] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.knows is not None:
+            object.__setattr__(self, "knows", Knows.of(self.knows))
         if self.tables:
             self._take_tables()
         else:
@@ -87,6 +101,7 @@ class Policy:
         object.__setattr__(self, "eligible", tuple(self.eligible))
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
         object.__setattr__(self, "about", MappingProxyType(dict(self.about)))
+        object.__setattr__(self, "recipients", MappingProxyType(dict(self.recipients)))
         named = self.quasi_identifiers or {ALL_QUASI: self.quasi}
         frozen = {name: tuple(columns) for name, columns in named.items()}
         object.__setattr__(self, "quasi_identifiers", MappingProxyType(frozen))
@@ -114,6 +129,7 @@ class Policy:
             mistakes += person_mistakes(self.person)
         mistakes += [*self._privacy_mistakes(), *model_mistakes(self.privacy), *about_mistakes(self.about)]
         mistakes += unique_mistakes(self.max_unique)
+        mistakes += _context_mistakes(self.context, self.recipients)
         mistakes += suppression_mistakes(self.max_suppression)
         mistakes += table_mistakes(self.tables) if isinstance(self.tables, Mapping) else []
         if not mistakes:
@@ -122,7 +138,7 @@ class Policy:
             object.__setattr__(self, "_parts", MappingProxyType(parts))
             object.__setattr__(self, "columns", JointColumns(parts))
             object.__setattr__(self, "quasi_identifiers", None)
-            mistakes = mistakes or [*self._sensitive_mistakes(), *self._value_mistakes()]
+            mistakes = mistakes or [*self._sensitive_mistakes(), *self._value_mistakes(), *self._knows_mistakes()]
         if mistakes:
             raise PolicyError(mistakes)
 
@@ -176,13 +192,21 @@ class Policy:
             mistakes.append("suppressed_rows: 'blank' rows would still be linked by their pseudonyms; use 'remove'")
         if all(isinstance(column, Column) for column in self.columns.values()):  # else it is said already
             mistakes += [*self._shift_mistakes(), *self._value_mistakes()]
+        mistakes += self._knows_mistakes()
         mistakes += [*about_mistakes(self.about), *unique_mistakes(self.max_unique)]
+        mistakes += _context_mistakes(self.context, self.recipients)
         mistakes += name_mistakes(self.columns, self.person_columns)
         if self.person is not None and self.one_row_per_person:
             mistakes.append(
                 "one_row_per_person: nobody has several rows, it says, and person says whose they are; drop one"
             )
         return mistakes
+
+    def _knows_mistakes(self) -> list[str]:
+        """List what cannot be said where others know some events."""
+        if self.knows is None:
+            return []
+        return [*knows_mistakes(self.knows, self._parts if self.tables else {}), *model_mistakes_of(self.privacy)]
 
     def _shift_mistakes(self) -> list[str]:
         """List what is wrong with dates that move."""
@@ -219,6 +243,8 @@ class Policy:
                 mistakes.append(f"privacy: {model.name} needs a sensitive column; declare one with sensitive()")
             elif column is not None and column not in declared:
                 mistakes.append(f"privacy: {model.name} asks about {column!r}, which is not a sensitive column")
+        if self.target_column is not None and self.target_column not in declared:
+            mistakes.append(f"options.target: must be a sensitive column, got {self.target_column!r}")
         return mistakes
 
     def _quasi_identifier_mistakes(self, quasi_columns: list[str]) -> list[str]:
@@ -373,9 +399,16 @@ class Policy:
 
     @property
     def asked_sensitive(self) -> tuple[str, ...]:
-        """The sensitive columns that some model asks about, in the policy's order."""
-        asked = {name for model in self.privacy for name in sensitive_columns(model, self)}
+        """The sensitive columns that some model asks about, or that are the search's target, in the policy's order."""
+        asked = {name for model in self.privacy for name in sensitive_columns(model, self)} | {self.target_column}
         return tuple(name for name in self.with_role("sensitive") if name in asked)
+
+    @property
+    def target_column(self) -> str | None:
+        """The column that the algorithm's options name as what others will want to predict."""
+        given = self.options.get("target") if self.algorithm == TARGETED else None
+        found = given.get("column") if isinstance(given, Mapping) else given
+        return found if isinstance(found, str) else None
 
     def counted_columns(self, table: str) -> tuple[str, ...]:
         """The columns of a table that are counted before a search.
@@ -493,6 +526,20 @@ def about_mistakes(about: object) -> list[str]:
         f"about.{name}: must be a text, got {type(text).__name__}"
         for name, text in about.items()
         if name in ABOUT and not isinstance(text, str)
+    ]
+
+
+def _context_mistakes(context: object, recipients: object) -> list[str]:
+    """List what is no context, and no terms of a recipient; what they say was looked at when they were made."""
+    mistakes = []
+    if not (context is None or isinstance(context, Context)):
+        mistakes.append(f"context: must be a Context, got {type(context).__name__}")
+    if not isinstance(recipients, Mapping):
+        return [*mistakes, "recipients: must give each recipient a name and RecipientTerms(…)"]
+    return mistakes + [
+        f"recipients.{name}: must be RecipientTerms, got {type(terms).__name__}"
+        for name, terms in recipients.items()
+        if not isinstance(terms, RecipientTerms)
     ]
 
 

@@ -199,6 +199,12 @@ class StatedTable(Statement):
         return self
 
 
+class StatedKnows(Statement):
+    """How many of a person's events others know, in all tables or in each."""
+
+    events: Annotated[int, Field(ge=1)] | dict[str, Count]
+
+
 class StatedPolicy(Statement):
     """A policy as a public manifest may state it, of one table or of several.
 
@@ -216,6 +222,7 @@ class StatedPolicy(Statement):
     algorithm: PlainName
     person: str | tuple[str, ...] | StatedPerson | None = None
     one_row_per_person: Literal[True] | None = None
+    knows: StatedKnows | None = None
 
     @classmethod
     def of(cls, policy: Policy) -> StatedPolicy:
@@ -226,6 +233,7 @@ class StatedPolicy(Statement):
             "max_suppression": policy.max_suppression,
             "algorithm": policy.algorithm,
             "person": _as_tuples(person),
+            "knows": None if policy.knows is None else StatedKnows(**policy.knows.describe()),
         }
         if policy.tables:
             said["tables"] = {
@@ -252,7 +260,7 @@ class StatedPolicy(Statement):
         """Refuse what no policy of ours says; what no recount needs is looked at here alone."""
         if self.tables is not None:
             alone = (self.columns, self.quasi_identifiers, self.suppressed_rows, self.eligible, self.one_row_per_person)
-            names = {name for table in self.tables.values() for name in table.columns}
+            names = {name for table in self.tables.values() for name in table.columns} | set(self.all_columns)
             is_sound = all(one is None for one in alone)
         else:
             columns, sets = self.columns or {}, self.quasi_identifiers or {}

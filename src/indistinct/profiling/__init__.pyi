@@ -12,9 +12,12 @@ from indistinct.profiling.column_statistics import MOST_DISTINCT as MOST_DISTINC
 from indistinct.profiling.combinations import Combination as Combination
 from indistinct.profiling.combinations import DistinctRows as DistinctRows
 from indistinct.profiling.combinations import minimal_combinations as minimal_combinations
+from indistinct.profiling.entities import Entity as Entity
+from indistinct.profiling.entities import repeated_entity as repeated_entity
 from indistinct.profiling.safe_harbor import IDENTIFIERS as IDENTIFIERS
 from indistinct.profiling.safe_harbor import SafeHarbor as SafeHarbor
 from indistinct.profiling.safe_harbor import identifiers_like as identifiers_like
 from indistinct.profiling.table_profile import Profile as Profile
+from indistinct.profiling.table_profile import SaidRoles as SaidRoles
 from indistinct.profiling.table_profile import comments as comments
 from indistinct.profiling.table_profile import profile as profile

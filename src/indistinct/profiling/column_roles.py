@@ -39,6 +39,23 @@ LABORATORY = re.compile(r"(?<![a-z])(cd[348]|b12|a1c|il6|ca125|ca199)(?![a-z])",
 LIGHTEST, HEAVIEST = 30, 250
 """Between these the middle of bodies' weights lies, in kilograms or pounds."""
 ROLES_BY_NAME: tuple[Role, ...] = ("sensitive", "quasi")
+TOPICS: Mapping[str | None, str] = {
+    "health": "health",
+    "money": "money",
+    "beliefs": "beliefs",
+    "offences": "offences",
+    "scores": "marks or scores",
+    "birth": "birth",
+    "age": "age",
+    "sex": "sex or gender",
+    "origin": "origin",
+    "place": "a place",
+    "household": "family or household",
+    "work": "work or education",
+    "time": "a time",
+    "sight": "what can be seen",
+}
+"""What the topic of a name is called in a sentence."""
 URGENT = ("health", "offences", "beliefs", "money", "scores")
 """Topics of sensitive columns, the one that harms most first."""
 
@@ -156,9 +173,9 @@ def judge(name: str, cells: ColumnStatistics, by_siblings: Mapping[str, tuple[st
         return profile("sensitive", "its values speak of health, whatever its name")
     if said == "sensitive":
         hint = "; nearly every value is different: make it quasi if others may know it" * cells.is_nearly_unique
-        return profile("sensitive", f"its name says that nobody should learn it ({topic}){hint}")
+        return profile("sensitive", f"its name speaks of {TOPICS[topic]}, which nobody should learn{hint}")
     if said == "quasi":
-        return profile("quasi", f"its name says that others know it ({topic})")
+        return profile("quasi", f"its name speaks of {TOPICS[topic]}, which others may know")
     telling = _telling(cells, shape)
     if telling:
         return profile("identifier", telling)

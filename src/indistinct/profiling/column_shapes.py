@@ -37,6 +37,8 @@ MOSTLY_LISTED = 0.6
 """Where a column's name speaks of a list, such a share of values must be on it, if few cells have the others."""
 LEFT_TO_OTHERS = ("us_zip", "age")
 """Prefixes and intervals keep more of these."""
+DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
+HALF = 0.5
 CODE = re.compile(r"[A-Za-z]{0,3}[0-9][A-Za-z0-9./:-]*", re.ASCII)
 
 
@@ -76,8 +78,34 @@ def shape_of(name: str, cells: ColumnStatistics) -> Shape:
                 return fitting
             break  # a value that the shape does not cover: nothing but suppression is safe to suggest
     if cells.distinct <= MANY:
-        return Shape(suppress(), counted(cells.distinct, "category", "categories"))
-    return Shape(suppress(), "texts without a common shape; to keep more of them list their labels with levels")
+        return _with_marks(counted(cells.distinct, "category", "categories"), cells)
+    return _with_marks("texts without a common shape; to keep more of them list their labels with levels", cells)
+
+
+def _with_marks(words: str, cells: ColumnStatistics) -> Shape:
+    """Return a column of kinds: marks that stand for a missing cell are declared so, words that may are only named."""
+    if (
+        cells.distinct > MANY
+        and sum(map(bool, map(DECIMAL_COMMA.fullmatch, cells.meaningful))) >= HALF * cells.distinct
+    ):
+        words = "numbers with decimal commas, which are read as texts: write them with points to get intervals"
+    marks = tuple(code for code in cells.codes_for_missing if is_mark(code))
+    words += f"; {counted(len(marks), 'mark is', 'marks are')} read as missing" if marks else ""
+    others = len(cells.codes_for_missing) - len(marks)
+    if others:
+        means = counted(others, "value may mean", "values may mean")
+        words += f"; {means} that a cell is missing, and is taken for a value"
+    return Shape(suppress(), words, marks)
+
+
+def is_mark(code: str) -> bool:
+    """Return whether a text can be nothing but the mark of a missing cell.
+
+    >>> [is_mark(code) for code in ("?", "--", "N/A", "unknown", "-9")]
+    [True, True, True, False, False]
+    """
+    plain = code.strip().lower()
+    return plain in ("na", "n/a", "n.a.", "nan", "null", "nil") or not any(map(str.isalnum, plain))
 
 
 def _as_shape(found: tuple[Hierarchy, str] | None) -> Shape | None:

@@ -154,10 +154,10 @@ def statistics_of(
     names = rows.columns()
     if not coded:
         return dict(_ask_each(rows, names, count, watch))
-    return {name: _look_at(coded[name], count) for name in names}
+    return {name: cells_of(coded[name], count) for name in names}
 
 
-def _look_at(column: CodedColumn, count: int) -> ColumnStatistics:
+def cells_of(column: CodedColumn, count: int) -> ColumnStatistics:
     """Count the values of a column that was read."""
     sizes = np.bincount(column.codes, minlength=len(column.texts)).tolist()
     present = sorted((text, size) for text, size in zip(column.texts, sizes, strict=True) if text is not None)

@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from indistinct.linkage import CodedColumn, Codes
 from indistinct.profiling.column_names import number_people
-from indistinct.profiling.column_roles import ColumnProfile
-from indistinct.profiling.column_statistics import MANY, ColumnStatistics
+from indistinct.profiling.column_roles import ColumnProfile, said_by
+from indistinct.profiling.column_shapes import shape_of
+from indistinct.profiling.column_statistics import MANY, ColumnStatistics, cells_of
 
 FEWEST_REPEATS = 0.05
 """The share of the rows, at least, that follow another of the same number."""
@@ -29,6 +31,12 @@ TELLS_APART = 0.5
 """The share of the numbers that the constant columns tell from each other, at least."""
 MOST_DIFFERENT = 0.5
 """Values for each number, at most, of a column that is asked whether others follow from it."""
+SHORTEST_RUN, LONGEST_RUN = 2, 60
+"""Rows of one number on average, at least and at most, where it is known by its runs alone."""
+MOST_RUNS = 1.05
+"""Runs for each value, at most: nearly all equal cells stand together."""
+MANY_NUMBERS = 120
+"""Whole numbers within a shorter range may be ages, or count something."""
 MOST_CANDIDATES = 12
 MOST_NAMED = 3
 
@@ -42,16 +50,31 @@ class Entity:
     constant: tuple[str, ...]
 
 
-def find_entity(coded: Mapping[str, CodedColumn], found: Mapping[str, ColumnStatistics]) -> Entity | None:
+def repeated_entity(table: pa.Table) -> Entity | None:
+    """Return whose rows repeat in some rows of a table, by their texts, or None; missing cells are null or empty."""
+    coded = {}
+    for name in table.column_names:
+        numbers: dict[str | None, int] = {}  # by hand: Arrow's own way imports pandas
+        codes = [numbers.setdefault(text or None, len(numbers)) for text in table[name].to_pylist()]
+        coded[name] = CodedColumn(np.array(codes, np.int32), tuple(numbers))
+    return find_entity(coded, {name: cells_of(column, table.num_rows) for name, column in coded.items()})
+
+
+def find_entity(
+    coded: Mapping[str, CodedColumn], found: Mapping[str, ColumnStatistics], others: Sequence[str] = ()
+) -> Entity | None:
     """Return whose rows repeat, by what stays the same, or None; of several the one with the most rows each.
 
-    To count the larger unit is safe for the smaller as well: k households are at least k people.
+    To count the larger unit is safe for the smaller as well: k households are at least k people. Where no column says
+    it, one that stands in runs does: rows that were written together, under numbers that mean nothing else. ``others``
+    are known to number something else.
     """
-    names = [name for name in coded if _may_repeat(found[name])]
+    names = [name for name in coded if name not in others and _may_repeat(found[name])]
     names = sorted(names, key=lambda name: -found[name].distinct)[:MOST_CANDIDATES]
     entities = [one for name in names if (one := entity_of(name, coded, found)) is not None]
     if not entities:
-        return None
+        runs = [name for name in names if _stands_in_runs(name, coded[name], found[name])]
+        return Entity(runs[0], int(coded[runs[0]].codes.max()) + 1, ()) if runs else None
     most = max(len(one.constant) for one in entities)
     return min((one for one in entities if 2 * len(one.constant) >= most), key=lambda one: one.number)
 
@@ -79,6 +102,20 @@ def entity_of(column: str, coded: Mapping[str, CodedColumn], found: Mapping[str,
         return None
     told_apart = len(np.unique(_together([coded[name] for name in constant])))
     return Entity(column, number, tuple(constant)) if told_apart >= TELLS_APART * number else None
+
+
+def _stands_in_runs(name: str, column: CodedColumn, cells: ColumnStatistics) -> bool:
+    """Return whether equal cells of a column stand together, as rows of one person do, and it is of unknown meaning.
+
+    What others know, as ages, places and days, may be in order as well; its name says so, or it is a date.
+    """
+    if said_by(name)[0] is not None or not SHORTEST_RUN <= cells.rows / cells.distinct <= LONGEST_RUN:
+        return False
+    if not cells.is_whole and (cells.numbers or shape_of(name, cells).kind != "suppress"):
+        return False
+    different = int((column.codes[1:] != column.codes[:-1]).sum()) + 1
+    is_counted = cells.is_whole and cells.numbers[-1] - cells.numbers[0] < MANY_NUMBERS
+    return different <= MOST_RUNS * cells.distinct and not is_counted
 
 
 def _independent(constant: Mapping[str, Codes]) -> list[str]:
@@ -125,8 +162,9 @@ def _together(columns: Sequence[CodedColumn]) -> Codes:
 def entity_profile(entity: Entity, cells: ColumnStatistics) -> ColumnProfile:
     """Describe the column that says whose row it is, by what stays the same."""
     same = ", ".join(entity.constant[:MOST_NAMED])
+    why = f"agree in {same}" if same else "stand together"
     reason = (
-        f"rows with one value agree in {same}, so they are taken for one person's "
+        f"rows with one value {why}, so they are taken for one person's "
         f"({entity.number:,} different in {cells.rows:,} rows); if every row is of somebody else, say so"
     )
     return ColumnProfile(

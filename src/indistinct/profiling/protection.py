@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import chain
+from itertools import chain, combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from indistinct.errors import HierarchyError
 from indistinct.hierarchy import Hierarchy, intervals, levels, read_number
 from indistinct.linkage import CodedColumn, Codes
 from indistinct.policy import sensitive
-from indistinct.profiling.column_roles import ColumnProfile
+from indistinct.profiling.column_roles import HALF, ColumnProfile
 from indistinct.profiling.column_shapes import Shape, shape_of
 from indistinct.profiling.column_statistics import ColumnStatistics
 from indistinct.showing.words import counted
@@ -39,6 +39,8 @@ FEW_NUMBERS = 3
 """No more are codes: 1 for yes and 2 for no make no interval."""
 SMALL = 10
 """Times k people, at least, of whom texts can be common; in a smaller table sensitive texts stay, and that is said."""
+TOGETHER, MOST_SETS = 3, 400
+"""So many columns that stay as they are do not tell fewer than k people apart together; sets that are looked at."""
 FEWEST_LABELS = 2
 """A column that keeps fewer labels says nothing."""
 
@@ -63,11 +65,22 @@ def protect(
     chosen = {name: next(one.variants()) for name, one in leaving.items()}
     apart_together(leaving, chosen)
     recoded = {
-        name: CodedColumn(one.labels[coded[name].codes], one.texts)
+        name: CodedColumn(one.labels[coded[name].codes], leaving[name].released_labels(one))
         for name, one in chosen.items()
         if one.profile.recode is not None and name in coded
     }
-    return [chosen[one.name].profile if one.name in chosen else one for one in columns], dict(coded) | recoded
+    judged = {name: one.profile for name, one in chosen.items()}
+    judged |= {name: _as_released(judged[name], cells) for name, cells in recoded.items()}
+    return [judged.get(one.name, one) for one in columns], dict(coded) | recoded
+
+
+def _as_released(column: ColumnProfile, cells: CodedColumn) -> ColumnProfile:
+    """Return a recoded column with its labels as its values, if most rows have one: groups may share that."""
+    rows = np.bincount(cells.codes, minlength=len(cells.texts))
+    order = [cells.texts[code] for code in np.argsort(-rows, kind="stable").tolist()]
+    values = tuple(text for text in order if text is not None)
+    share = float(rows.max(initial=0) / max(1, rows.sum()))
+    return replace(column, largest_share=share, values=values if share > HALF else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +142,12 @@ class LeavingColumn:
         return np.bincount(labels, self.rows_of_each).astype(np.int64)
 
     @property
+    def rows(self) -> Codes:
+        """The code of the value of each row; only asked of a column that was read."""
+        assert self.coded is not None
+        return self.coded.codes
+
+    @property
     def is_small(self) -> bool:
         """The table is of too few people for texts to be common."""
         people = self.cells.rows if self.whose is None else int(self.whose.max(initial=-1)) + 1
@@ -149,6 +168,15 @@ class LeavingColumn:
         unread = {*self.cells.codes_for_missing, *self.cells.unreadable}
         found = (None if text is None or text in unread else read_number(text) for text in self.texts)
         return np.array([np.nan if number is None else float(number) for number in found])
+
+    def released_labels(self, made: Variant) -> tuple[str | None, ...]:
+        """Return the text of each label of a variant that is recoded."""
+        recode = made.profile.recode
+        assert recode is not None  # asked of recoded columns alone
+        first = np.unique(made.labels, return_index=True)[1]
+        some = [None if made.texts[code] is None else self.texts[place] for code, place in enumerate(first.tolist())]
+        column = sensitive(recode=recode, recode_level=made.profile.recode_level)
+        return tuple(column.recode_values(some))
 
     def _recodings(self) -> Iterator[Variant]:
         """Return the ways of recoding the column that leave no rare label."""
@@ -290,7 +318,7 @@ def round_digits(number: float, reach: float) -> Decimal:
 
 
 def apart_together(leaving: Mapping[str, LeavingColumn], chosen: dict[str, Variant]) -> None:
-    """Change the variants of columns that are neither quasi nor sensitive until no two tell fewer than k people apart.
+    """Change how columns leave that are neither quasi nor sensitive until no three tell fewer than k people apart.
 
     Those of fewest values stay as they are first. Numbers get fewer intervals. What tells people apart even so becomes
     quasi.
@@ -299,25 +327,35 @@ def apart_together(leaving: Mapping[str, LeavingColumn], chosen: dict[str, Varia
     staying: list[str] = []
     for name in sorted(others, key=lambda name: (leaving[name].cells.distinct, name)):
         for variant in leaving[name].variants():
-            is_apart = variant.profile.role == "other" and any(
-                _is_rare_pair(leaving[other], chosen[other], leaving[name], variant) for other in staying
-            )
-            if not is_apart:
-                chosen[name] = variant
-                staying += [name] if variant.profile.role == "other" else []
-                break
+            stays = variant.profile.role == "other"
+            if stays and _is_rare_together(leaving, {**chosen, name: variant}, name, staying):
+                continue
+            chosen[name] = variant
+            staying += [name] if stays else []
+            break
 
 
-def _is_rare_pair(column: LeavingColumn, variant: Variant, other: LeavingColumn, second: Variant) -> bool:
-    """Return whether fewer than k people share a pair of labels of two columns."""
-    assert column.coded is not None
-    assert other.coded is not None  # columns that were not read are not paired
-    first, then = variant.labels[column.coded.codes], second.labels[other.coded.codes]
-    is_value = np.array([text is not None for text in variant.texts])[first]
-    is_value &= np.array([text is not None for text in second.texts])[then]
-    pairs = (first.astype(np.int64) * len(second.texts) + then)[is_value]
+def _is_rare_together(
+    leaving: Mapping[str, LeavingColumn], chosen: Mapping[str, Variant], name: str, staying: Sequence[str]
+) -> bool:
+    """Return whether fewer than k people share the labels of a column and of one or two others that stay."""
+    sets = chain.from_iterable(combinations(staying, size) for size in range(1, TOGETHER))
+    return any(_is_rare(leaving, chosen, (name, *others)) for others in islice(sets, MOST_SETS))
+
+
+def _is_rare(leaving: Mapping[str, LeavingColumn], chosen: Mapping[str, Variant], names: Sequence[str]) -> bool:
+    """Return whether fewer than k people share some combination of labels; a missing cell tells nobody apart."""
+    column = leaving[names[0]]
+    codes = np.zeros(len(column.rows), np.int64)
+    is_value = np.ones(len(codes), np.bool_)
+    for name in names:
+        rows, texts = leaving[name].rows, chosen[name].texts
+        labels = chosen[name].labels[rows]
+        is_value &= np.array([text is not None for text in texts], np.bool_)[labels]
+        codes = codes * len(texts) + labels
     if column.whose is None:
-        people = np.unique(pairs, return_counts=True)[1]
+        people = np.unique(codes[is_value], return_counts=True)[1]
     else:
-        people = people_of_each(np.unique(pairs, return_inverse=True)[1].astype(np.int32), column.whose[is_value])
+        together = np.unique(codes[is_value], return_inverse=True)[1].astype(np.int32)
+        people = people_of_each(together, column.whose[is_value])
     return bool((people < column.k).any())

@@ -18,6 +18,7 @@ from indistinct.profiling.column_names import (
 )
 from indistinct.profiling.column_roles import ColumnProfile, are_counts
 from indistinct.profiling.column_statistics import MANY, ColumnStatistics
+from indistinct.profiling.entities import entity_of
 from indistinct.profiling.safe_harbor import identifiers_like
 
 LIFELONG = ("birth", "sex", "origin")
@@ -61,6 +62,9 @@ def find_person(
             others.append(name)
             continue
         ranked.append((not is_person, is_doubtful, -found[name].distinct, name))
+    if len(ranked) > 1:  # of several names that number people those count within whose rows other columns stay the same
+        told = [one for one in ranked if entity_of(one[-1], coded, found) is not None]
+        ranked = told or ranked
     return (min(ranked)[-1] if ranked else None), tuple(others)
 
 
@@ -135,6 +139,8 @@ def _may_number(name: str, cells: ColumnStatistics) -> bool:
     """Return whether a column looks as if it numbered people of whom some have several rows."""
     if cells.missing or not number_people(cells.rows, cells.distinct):
         return False
+    if cells.numbers and not cells.is_whole:
+        return False  # nobody is numbered by 1.5
     words = words_of(name)
     if word_list("identifier.others").fits_any(words):
         return False

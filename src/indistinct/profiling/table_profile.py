@@ -34,6 +34,8 @@ MOST_ASKED = 400
 """Pairs of a sensitive and a quasi column of which it is asked whether the latter determines the former."""
 MOST_TRIED = 1_000
 """Rows, spread evenly, that are kept to try releases on; where people have several rows, people with all of theirs."""
+FEWEST_FILLED, MOSTLY_FILLED, MOST_BELOW = 3, 0.1, 20
+"""Columns that nearly all rows have, at least; the cells that these may lack; and rows of notes, at most."""
 LARGEST_ASKED = 20
 """Up to this size it is asked how many rows stand in groups, and how often groups have one sensitive value."""
 MOST_COUNTED = 20_000
@@ -62,6 +64,10 @@ class Profile:
     """Columns that name or number people and repeat, and yet are those of different people."""
     sample: pa.Table | None = field(default=None, repr=False, compare=False)
     """Some rows of the quasi and sensitive columns, and of those that say whose they are, to try releases on."""
+    is_one_row_each: bool = False
+    """Somebody said that every row is of somebody else."""
+    rows_below: int = 0
+    """Rows at the end that lack most of their cells, as notes and totals below a sheet do."""
 
     @property
     def nodes(self) -> int:
@@ -89,18 +95,54 @@ class Profile:
         return "\n".join([f"{self.rows} rows", *lines])
 
 
-def profile(table: Any, k: int = 5, *, watch: Watch | None = None, **reading: Any) -> Profile:
+@dataclass(frozen=True, slots=True)
+class SaidRoles:
+    """What somebody who knows the table says of it; None is what is left to be guessed."""
+
+    person: tuple[str, ...] | None = None
+    """The columns that say whose row it is; none if every row is of somebody else."""
+    known: tuple[str, ...] | None = None
+    """The columns that others know; they know no other."""
+    secret: tuple[str, ...] | None = None
+    """The columns that nobody should learn; no other is a secret."""
+    is_part: bool = False
+    """The table is one of several, and need not have a quasi column."""
+
+    def of(self, column: ColumnProfile, cells: ColumnStatistics) -> ColumnProfile:
+        """Return a column with the role that was said of it."""
+        if column.name in (self.person or ()):
+            return replace(column, role="identifier", hierarchy=None, reason="you said that it says whose row it is")
+        if column.name in (self.known or ()):
+            shape = shape_of(column.name, cells)
+            made = column.as_quasi(shape, f"you said that others know it; {shape.words}")
+            return replace(made, is_unsure=False)
+        if column.name in (self.secret or ()):
+            return replace(column.as_sensitive("you said that it is a secret"), is_unsure=False)
+        is_other = (column.role == "quasi" and self.known is not None) or (
+            column.role == "sensitive" and self.secret is not None
+        )
+        if not is_other:
+            return column
+        why = "you said that others do not know it" if column.role == "quasi" else "you said that it is no secret"
+        return replace(
+            column, role="other", hierarchy=None, reason=why, missing_codes=(), unreadable="refuse", is_unsure=False
+        )
+
+
+def profile(
+    table: Any, k: int = 5, *, said: SaidRoles | None = None, watch: Watch | None = None, **reading: Any
+) -> Profile:
     """Look at every column of a table and suggest what it is to a release.
 
     A column that nothing is known about becomes quasi: to protect too much is mended sooner than to protect too
-    little. No other column leaves with a value that fewer than ``k`` people have. ``reading`` goes to the engine:
-    memory_limit, threads, delimiter, encoding.
+    little. No other column leaves with a value that fewer than ``k`` people have. ``said`` goes before guesses.
+    ``reading`` goes to the engine: memory_limit, threads, delimiter, encoding.
 
     >>> import pyarrow as pa
     >>> print(profile(pa.table({"zip": ["02138", "02139"] * 10, "illness": ["flu"] * 10 + ["cough"] * 10})))
     20 rows
-    zip: quasi, because its name says that others know it (place); HIPAA (B); codes of 5 digits
-    illness: sensitive, because its name says that nobody should learn it (health)
+    zip: quasi, because its name speaks of a place, which others may know; HIPAA (B); codes of 5 digits
+    illness: sensitive, because its name speaks of health, which nobody should learn
     """
     watch = watch or Watch()
     with use_table(table, **reading) as rows:
@@ -109,23 +151,56 @@ def profile(table: Any, k: int = 5, *, watch: Watch | None = None, **reading: An
             raise TableError(f"{rows.name}: has a header but no rows; there is nothing to look at")
         watch.report("profile", 0, len(rows.columns()))
         coded = coded_columns(rows, rows.columns())
+        below = rows_below(coded)
         found = statistics_of(rows, coded, count, watch)
+        said = said or SaidRoles()
         columns, namesakes = _judge_all(coded, found, watch)
-        person = next((column.name for column in columns if column.topic == "person"), None)
-        names, are_namesakes = ((), False) if person is not None else names_that_repeat(coded, columns, found)
-        names, namesakes = ((), (*namesakes, *names)) if are_namesakes else (names, () if names else namesakes)
+        columns = [said.of(column, found[column.name]) for column in columns]
+        if said.person is None:
+            person = next((column.name for column in columns if column.topic == "person"), None)
+            names, are_namesakes = ((), False) if person is not None else names_that_repeat(coded, columns, found)
+            names, namesakes = ((), (*namesakes, *names)) if are_namesakes else (names, () if names else namesakes)
+        else:
+            person = said.person[0] if len(said.person) == 1 else None
+            names, namesakes = (said.person if len(said.person) > 1 else ()), ()
         people = names if person is None else (person,)
         watch.report("dependencies")
         columns, leaving = protect(columns, coded, found, whose_rows(coded, people), k)
         columns, dependencies = _without_dependencies(coded, leaving, columns, found)
         recoded = {one.name for one in columns if one.recode is not None}
         coded = {name: leaving[name] if name in recoded else cells for name, cells in coded.items()}
-        columns = _with_determined(coded, _with_some_quasi(columns, person))
+        columns = _with_determined(coded, columns if said.is_part else _with_some_quasi(columns, person))
         identifying = _identifying(rows, [column for column in columns if column.role == "quasi"], count)
         small = _small_groups(rows, columns, people)
         sample = _sample(coded, columns, people)
     described = [_with_partners(column, identifying) for column in columns]
-    return Profile(count, tuple(described), identifying, person, names, dependencies, small, namesakes, sample)
+    is_one_row_each = said.person == ()
+    return Profile(
+        count,
+        tuple(described),
+        identifying,
+        person,
+        names,
+        dependencies,
+        small,
+        namesakes,
+        sample,
+        is_one_row_each,
+        below,
+    )
+
+
+def rows_below(coded: Mapping[str, CodedColumn]) -> int:
+    """Return how many rows at the end lack most of the cells that nearly all other rows have; none if they are many."""
+    if len(coded) < FEWEST_FILLED:
+        return 0
+    gaps = np.stack([np.array([text is None for text in one.texts])[one.codes] for one in coded.values()])
+    filled = gaps[gaps.mean(axis=1) <= MOSTLY_FILLED]
+    if len(filled) < FEWEST_FILLED:
+        return 0
+    lacks = filled.mean(axis=0) >= HALF
+    below = int(len(lacks) if lacks.all() else np.argmin(lacks[::-1]))
+    return below if below <= MOST_BELOW and lacks.sum() == below else 0
 
 
 def comments(profile: Profile) -> dict[str, str]:
@@ -146,7 +221,7 @@ def _judge_all(
         columns.append(judge(name, cells, by_siblings))
     person, others = find_person(coded, columns, found)
     if person is None:
-        entity = find_entity(coded, found)
+        entity = find_entity(coded, found, others)
         if entity is None:
             return columns, others
         unit = entity_profile(entity, found[entity.column])
@@ -187,9 +262,11 @@ def _without_dependencies(
             reason = f"it determines {which}, which is quasi; {shape.words}"
             changed.append(column.as_quasi(shape, reason))
         else:
-            changed.append(replace(column, reason=f"{column.reason}; it determines {which}: consider to make it quasi"))
+            how = "always" if any(one.is_exact for one in found_quasi) else "nearly always"
+            why = f"{column.reason}; dropped, since it {how} tells {which}, which is quasi"
+            changed.append(replace(column, role="drop", recode=None, reason=f"{why}; it can stay if it is made quasi"))
     roles = {column.name: column.role for column in changed}
-    return changed, tuple(one for one in dependencies if roles[one.column] != "quasi")
+    return changed, tuple(one for one in dependencies if roles[one.column] in ("other", "sensitive"))
 
 
 def _with_twins(
@@ -198,7 +275,7 @@ def _with_twins(
     """Make sensitive each quasi column of an unknown name that is one to one with a sensitive column.
 
     Both say the same. To generalize one and to release the other as it is would hide nothing. Few values may go
-    together for another reason, such as a ward and an outcome.
+    together for another reason, such as a ward and an outcome, unless nothing at all says what the quasi column is.
     """
     named = {column.name: column for column in columns}
     twins = {
@@ -207,7 +284,7 @@ def _with_twins(
         if one.is_exact
         and named[one.column].role == "sensitive"
         and named[one.tells].topic is None
-        and named[one.tells].distinct >= MANY
+        and (named[one.tells].distinct >= MANY or named[one.tells].is_unsure)
         and (named[one.tells].distinct, named[one.tells].missing)
         == (named[one.column].distinct, named[one.column].missing)
     }

@@ -149,6 +149,22 @@ def _classes_fail(numbers: Numbers) -> str:
     return f"{counted(numbers['classes'], 'class', 'classes')}; {words} of rows in the sensitive table"
 
 
+def _history_sets_hold(numbers: Numbers) -> str:
+    sets = counted(numbers["sets"], "set")
+    known = counted(numbers["known"], "event")
+    if not numbers["sets"]:
+        return f"nobody has events of which {known} could be known"
+    shared = counted(numbers["smallest"], "person", "people")
+    return f"{sets} of up to {known} beside a person's row, the rarest shared by {shared}"
+
+
+def _history_sets_fail(numbers: Numbers) -> str:
+    return (
+        f"{numbers['failing']:,} of {counted(numbers['sets'], 'set')} of up to {counted(numbers['known'], 'event')} "
+        f"are shared by fewer than {numbers['k']} people, the rarest by {numbers['smallest']}"
+    )
+
+
 def _references_fail(numbers: Numbers) -> str:
     found = []
     for table, wrong in numbers["wrong"].items():
@@ -459,6 +475,17 @@ WORDS: dict[str, Wording] = {
     ),
     "classes.join": Wording("join", _join, _join),
     "tables.names": Wording("tables", lambda numbers: counted(numbers["tables"], "table"), _tables_fail),
+    "histories.sets": Wording("known events", _history_sets_hold, _history_sets_fail),
+    "truth.histories": Wording(
+        "truth of histories",
+        lambda numbers: (
+            f"each of {numbers['pseudonyms']:,} pseudonyms stands for a person of its own, whose row and events its "
+            "labels cover"
+        ),
+        lambda numbers: (
+            f"{numbers['wrong']:,} of {numbers['pseudonyms']:,} pseudonyms stand for nobody's row and events"
+        ),
+    ),
     "tables.references": Wording(
         "references", _always("every reference leads to a row of the same person"), _references_fail
     ),

@@ -16,6 +16,7 @@ import numpy as np
 
 from indistinct.counting import IntArray, encode_eligible
 from indistinct.engine import Rows
+from indistinct.errors import HierarchyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
 from indistinct.proof.checks import Check, count_blank_rows
@@ -234,9 +235,11 @@ class _Senses:
         """Return what a range or a set can mean: it has the lowest level that has one label for all its values."""
         members = [self._codes[value] for value in cover.values if value in self._codes]
         missing = self._codes.get(None)
-        if len(members) < len(cover.values) or (cover.or_missing and missing is None):
+        if cover.is_range and len(members) < len(cover.values):  # an end that came from another table
+            members = self._between(cover.values)
+        more = [missing] if cover.or_missing and missing is not None else []
+        if not members and not more:
             return
-        more = [missing] if cover.or_missing else []
         ends = np.array([*members, *more], np.int64)
         if not cover.is_range:
             yield Sense(self._common_level(ends), len(ends), int(self.value_rows[ends].sum()))
@@ -246,14 +249,27 @@ class _Senses:
         positions = self._positions
         if positions is None:
             return
+        if not members:
+            return
         low, high = min(positions[members]), max(positions[members])
         within = (positions >= low) & (positions <= high)
         if missing is not None:
             within[missing] = cover.or_missing
-        leaves = int(high - low) + 1 + cover.or_missing
+        leaves = int(high - low) + 1 + len(more)
         inside = np.flatnonzero(within)
         for level in {self._common_level(ends), self._common_level(inside)}:  # nobody sees which of these it has
             yield Sense(level, leaves, int(self.value_rows[inside].sum()))
+
+    def _between(self, ends: Sequence[str]) -> list[int]:
+        """Return the values, no missing one, that lie between two ends that are numbers or dates."""
+        try:
+            keys, limits = self.hierarchy.sort_keys(self.hierarchy.values), self.hierarchy.sort_keys(ends)
+        except HierarchyError:
+            return []
+        if keys is None or limits is None or None in limits:
+            return []
+        low, high = min(limits), max(limits)
+        return [code for code, key in enumerate(keys) if key is not None and low <= key <= high]
 
     def _common_level(self, codes: IntArray) -> int:
         """Return the lowest level at which values have one label."""

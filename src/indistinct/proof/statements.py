@@ -41,10 +41,10 @@ CHARACTERS = re.compile(r"[\d,]+ characters?|suppressed")
 """What levels of leading characters are called."""
 TEXT = "csv"
 """The kind of files that state a delimiter."""
-CHOSEN = "chosen"
-"""The algorithm that is told the levels."""
-RANDOM_RAISE = "random_raise"
-"""The option with which an algorithm raises labels by chance."""
+CHOSEN, APPLIED = "chosen", "applied"
+"""The algorithms that are told the levels, and the groups of an earlier release, which may have had a target."""
+RANDOM_RAISE, TARGET = "random_raise", "target"
+"""The options with which an algorithm raises labels by chance, and with which it looks at a sensitive column."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -297,6 +297,14 @@ def _drawn_rows(stated: Manifest, known: AtHand) -> bool:
     return as_text(stated.drawn.to_dict()) == as_text(own) and 0 < stated.drawn.candidates <= nodes
 
 
+def _histories(stated: Manifest, known: AtHand) -> bool:
+    """Events are dropped if the policy says that others know some, no more of them than rows are suppressed."""
+    said, knows = stated.histories, known.policy.knows
+    if said is None or knows is None:
+        return said is None and (knows is None or not known.compares_policy)
+    return said.together == knows.together and said.dropped <= min(said.events, stated.suppressed)
+
+
 def _is_raised(stated: Facts) -> bool:
     """Return whether the options say that labels are raised by chance."""
     return bool(stated.options.get(RANDOM_RAISE))
@@ -317,6 +325,8 @@ def _measures(stated: Manifest, known: AtHand) -> bool:
 
 def _is_proven(stated: Manifest, _: AtHand) -> bool:
     """An algorithm of ours that promises an optimum says whether it found one."""
+    if stated.histories is not None:
+        return stated.is_proven is None
     return stated.is_proven is not None or not _own_declaration(stated, "is_exact")
 
 
@@ -341,6 +351,8 @@ def _is_cut_short(stated: Manifest, _: AtHand) -> bool:
 def _algorithm(stated: Manifest, _: AtHand) -> bool:
     """An algorithm of ours makes releases of its form; one with a ledger may be fitted to earlier ones."""
     is_apart = not stated.shape.generalizes
+    if stated.histories is not None:
+        return stated.node is None and _own_declaration(stated, "kind") != "two-table"
     return {
         None: True,
         "full-domain": not is_apart and (stated.node is not None or stated.ledger_head is not None),
@@ -429,6 +441,7 @@ RULES: dict[str, Rule] = {
     "perturbations": _perturbations,
     "dates_moved": _dates_moved,
     "drawn": _drawn_rows,
+    "histories": _histories,
     "measures": _measures,
     "is_proven": _is_proven,
     "gap": _gap,
@@ -458,15 +471,15 @@ RULES: dict[str, Rule] = {
 def search_check(stated: Facts, policy: Policy) -> Check:
     """Check what a manifest says of its search against the policy, and against what its algorithm can be.
 
-    A search sees sensitive values only where models ask about them; one with a ledger is told of earlier releases as
-    well. An algorithm always draws, never, or where labels are raised by chance.
+    A search sees sensitive values only where models ask about them or its target is one; one with a ledger is told of
+    earlier releases as well. An algorithm always draws, never, or where labels are raised by chance.
     """
-    said, asked = stated.search, bool(policy.asked_sensitive)
+    said, asked = stated.search, bool(policy.asked_sensitive) or bool(stated.options.get(TARGET))
     made = _declaration(stated)
     draws = None if made is None else made.is_randomised
     wrong = {
         "blind": said.blind and asked,
-        "not blind": not (said.blind or asked or stated.ledger_head is not None),
+        "not blind": not (said.blind or asked or stated.ledger_head is not None or stated.algorithm == APPLIED),
         "randomised": said.randomised and draws is False,
         "not randomised": not said.randomised and draws is True,
     }

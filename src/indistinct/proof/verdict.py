@@ -33,6 +33,7 @@ from indistinct.proof.known_columns import KnownColumns
 from indistinct.proof.people_recount import NOT_COUNTED
 from indistinct.proof.sentences import PLURALS, count_words
 from indistinct.proof.statements import manifest_check, search_check, unchecked_statements
+from indistinct.release.forms import ONE_TABLE
 from indistinct.release.manifest import StatedCheck, StatedKnown, StatedVerdict
 from indistinct.release.released_tables import Claims, ReleasedTables
 from indistinct.showing.words import counted
@@ -147,7 +148,7 @@ def verify(
     if policy is None:
         policy, not_checked = _policy_of_manifest(released, original)
     checks = folder_checks(released, None if is_stated else policy, key)
-    with released.rows() as tables:
+    with released.read_once() as read, read.rows() as tables:
         judge = judge_of(released, tables, policy, claims)
         if original is not None:
             judge.refuse_original(original)
@@ -197,8 +198,7 @@ def _limit(judge: Judge, found: Recount) -> list[Check]:
 
 def _policy_of_manifest(released: ReleasedTables, original: Any) -> tuple[Policy, list[NotChecked]]:
     """Return the policy that a manifest states, and what a recipient cannot check who has no other."""
-    if released.form.is_joined:
-        raise TableError("the release holds several tables that belong together; give the policy of all of them")
+    ONE_TABLE.refuse_tables_of(released.form)
     if original is not None:
         raise PolicyError(
             "to prove a release against the original its policy is needed: its hierarchies tell what is true"

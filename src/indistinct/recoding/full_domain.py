@@ -13,6 +13,7 @@ from indistinct.policy import Policy
 from indistinct.recoding.group_labels import lack_labels
 from indistinct.recoding.local import LocalRecoding
 from indistinct.recoding.recoding import SUPPRESSED, Labels, LabelValues, Pieces, Recoding
+from indistinct.recoding.saved import SavedRecoding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,6 +131,12 @@ class FullDomainRecoding(Recoding):
             name: hierarchy.level_names[level]
             for (name, level), hierarchy in zip(self.levels.items(), self.frequencies.hierarchies, strict=True)
         }
+
+    def as_saved(self) -> SavedRecoding:
+        """Return the level of each column."""
+        if self.draws is not None:
+            return Recoding.as_saved(self)  # which refuses it
+        return SavedRecoding(hierarchies=self._digests(), levels=self.levels)
 
     def _seen_without(self, position: int | None, plain: FrequencyList, pieces: Pieces) -> LocalRecoding:
         """Return the groups with the labels that are left; those that now carry the same ones become one."""

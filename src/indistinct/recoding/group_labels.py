@@ -61,6 +61,17 @@ def used_labels(labels: Labels, places: IntArray) -> tuple[Labels, IntArray]:
     return Labels(texts, labels.levels[used], labels.leaves[used], labels.rows[used]), moved
 
 
+def join_labels(one: Labels, other: Labels, places: IntArray) -> tuple[Labels, IntArray]:
+    """Return the labels of both that occur, each text once, and where each place went: those of the other follow."""
+    both = Labels(
+        one.texts + other.texts,
+        np.concatenate([one.levels, other.levels]),
+        np.concatenate([one.leaves, other.leaves]),
+        np.concatenate([one.rows, other.rows]),
+    )
+    return _each_once(both, places)
+
+
 def lack_labels(texts: Sequence[Sequence[str | None]], codes: Sequence[IntArray]) -> BoolArray:
     """Return which groups carry no label in any column: ``codes[column]`` are places in ``texts[column]``."""
     is_blank: BoolArray = np.ones(len(codes[0]), np.bool_)
@@ -150,13 +161,7 @@ def _narrower(own: Labels, own_places: IntArray, covering: Labels, places: IntAr
     """Return each group its range or set, or the label of the hierarchy where that covers no more."""
     is_alone = covering.levels[places] == 0
     is_own = is_alone | (own.leaves[own_places] < covering.leaves[places])
-    both = Labels(
-        own.texts + covering.texts,
-        np.concatenate([own.levels, covering.levels]),
-        np.concatenate([own.leaves, covering.leaves]),
-        np.concatenate([own.rows, covering.rows]),
-    )
-    return _each_once(both, np.where(is_own, own_places, len(own.texts) + places))
+    return join_labels(own, covering, np.where(is_own, own_places, len(own.texts) + places))
 
 
 def _each_once(labels: Labels, places: IntArray) -> tuple[Labels, IntArray]:

@@ -15,6 +15,7 @@ from indistinct.policy import Policy
 from indistinct.policy.algorithms import LabelKind
 from indistinct.recoding.group_labels import lack_labels, lowest_labels
 from indistinct.recoding.recoding import SUPPRESSED, GroupedRecoding, Labels, Pieces, Recoding, distinct
+from indistinct.recoding.saved import SavedRecoding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,6 +122,11 @@ class LocalRecoding(GroupedRecoding):
             kept=frozenset(kept),
             blank=policy.suppressed_rows == "blank",
         )
+
+    def as_saved(self) -> SavedRecoding:
+        """Return the labels of each released group."""
+        texts = [labels.texts for labels in self.labels]
+        return SavedRecoding.of_groups(self._digests(), texts, self.codes.tolist())
 
     @property
     def average_levels(self) -> dict[str, float]:

@@ -8,6 +8,7 @@ here and need not know which kind it is.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,8 +19,10 @@ import numpy as np
 from indistinct.array_types import BoolArray, FloatArray, IntArray
 from indistinct.counting import FrequencyList, Groups, Node
 from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
+from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 from indistinct.recoding.people_facts import PeopleFacts
+from indistinct.recoding.saved import SavedRecoding
 from indistinct.release.forms import ONE_TABLE, Form
 
 LabelValues = Sequence[Sequence[FloatArray]]
@@ -235,6 +238,19 @@ class Recoding(ABC):
     def without_groups(self, is_left_out: BoolArray) -> Recoding:
         """Return the same recoding with some more groups suppressed, which is no longer proven to be the best."""
 
+    def as_saved(self) -> SavedRecoding:
+        """Return what the release shows of it, so that other rows of the same form can be recoded in the same way."""
+        raise PolicyError("a recoding of several tables, of two or of rows that were drawn cannot be applied to others")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what the release shows of it to a file of JSON, for ``apply`` and ``indistinct apply``."""
+        self.as_saved().write(path)
+
+    def _digests(self) -> dict[str, str]:
+        """Return the digest of the hierarchy of each quasi column."""
+        columns, hierarchies = self.frequencies.columns, self.frequencies.hierarchies
+        return {name: hierarchy.digest() for name, hierarchy in zip(columns, hierarchies, strict=True)}
+
     @abstractmethod
     def plan(self, policy: Policy, extra: tuple[str, ...] = ()) -> Plan | LocalPlan | ClassPlan:
         """Put the recoding in the engine's terms; ``extra`` columns are released as they are beside the quasi ones."""
@@ -271,6 +287,11 @@ class Recoding(ABC):
     @property
     def draws(self) -> Mapping[str, Any] | None:
         """What a manifest says of how rows were drawn; None where none were."""
+        return None
+
+    @property
+    def known_events(self) -> Mapping[str, int] | None:
+        """What a manifest says of events that others may know; None where a person has none."""
         return None
 
     def tells_measure(self, name: str) -> bool:

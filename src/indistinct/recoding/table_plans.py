@@ -25,8 +25,13 @@ def people_gone(recoding: LinkedRecoding) -> BoolArray:
     return is_gone
 
 
-def table_plans(tables: Mapping[str, TableCount], recoding: LinkedRecoding, draws: Draws = SECURE) -> dict[str, Plan]:
-    """Return the plan of each table; what says whose rows they are stays, until pseudonyms take its place."""
+def table_plans(
+    tables: Mapping[str, TableCount], recoding: LinkedRecoding, extra: tuple[str, ...] = (), draws: Draws = SECURE
+) -> dict[str, Plan]:
+    """Return the plan of each table; what says whose rows they are stays, until pseudonyms take its place.
+
+    ``extra`` columns stay as they are.
+    """
     is_gone = people_gone(recoding)
     shifts = [shift for table in tables.values() for shift in table.part.policy.shifted.values()]
     days = draw_days(len(is_gone), shifts[0].days, draws) if shifts else None
@@ -34,7 +39,8 @@ def table_plans(tables: Mapping[str, TableCount], recoding: LinkedRecoding, draw
     plans = {}
     for name, table in tables.items():
         own = {column: levels[f"{name}.{column}"] for column in table.part.policy.quasi}
-        plans[name] = replace(_table_plan(table, own, is_gone, days), draws=draws.part(name))
+        plan = _table_plan(table, own, is_gone, days)
+        plans[name] = replace(plan, columns=(*plan.columns, *extra), draws=draws.part(name))
     return plans
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from indistinct.engine.plans import CLASS
+from indistinct.engine.plans import CLASS, ELSEWHERE
 from indistinct.errors import TableError
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy
 
+T = TypeVar("T")
 FormName = Literal["one table", "two tables", "linked tables"]
 
 
@@ -71,6 +72,42 @@ class Form(ABC):
     def full_name(self, table: str, column: str) -> str:
         """Return what a column of one of the tables is called beside those of others."""
         return f"{table}.{column}" if self.is_joined else column
+
+    def own_name(self, name: str) -> str:
+        """Return what a column is called in its own table, which beside those of others has this name.
+
+        >>> LINKED_TABLES.own_name("visits.ward"), ONE_TABLE.own_name("visits.ward")
+        ('ward', 'visits.ward')
+        """
+        return name.partition(".")[2] if self.is_joined else name
+
+    def arguments(self, names: Iterable[str]) -> list[str]:
+        """Return how the tables of a policy are named in a command."""
+        return [f"{name}=TABLE" for name in names] if self.is_joined else ["TABLE"]
+
+    def by_name(self, given: Any, names: Collection[str], what: str = "") -> Mapping[str, Any]:
+        """Return each table of a policy that somebody gave; several are given by name, or a TableError says it.
+
+        ``what`` they are is said if all of them are needed here.
+        """
+        return dict.fromkeys(names, given)
+
+    def as_given(self, tables: Mapping[str, T]) -> T | Mapping[str, T] | None:
+        """Return tables as whoever takes a policy takes them: one by itself, several by name; None where none is."""
+        return next(iter(tables.values()), None)
+
+    def released_as(self, table: str, made: Form) -> str:
+        """Return the name of the released table that one of a policy's becomes, where a release of a form is made."""
+        return made.first
+
+    def of_tables(self, names: Collection[str]) -> Form:
+        """Return the form of tables of these names, where their policy has this form."""
+        return form_of(names)
+
+    def refuse_tables_of(self, released: Form) -> None:
+        """Raise a TableError if tables of a form cannot be those of a policy of this one."""
+        if released.is_joined:
+            raise TableError("the release holds several tables that belong together; give the policy of all of them")
 
     def columns_of(self, policy: Policy) -> dict[str, tuple[str, ...]]:
         """Return the columns that a policy releases in each table, by their own names."""
@@ -164,12 +201,37 @@ class _LinkedTables(Form):
         """Return this form: of several tables several are made."""
         return self
 
+    def by_name(self, given: Any, names: Collection[str], what: str = "") -> Mapping[str, Any]:
+        """Return what was given, if it is by name."""
+        if isinstance(given, Mapping) and (not what or set(given) == set(names)):
+            return given
+        place = f"{what}: " if what else ""
+        raise TableError(f"{place}the policy describes several tables; give each by its name: {', '.join(names)}")
+
+    def as_given(self, tables: Mapping[str, T]) -> Mapping[str, T] | None:
+        """Return them by name."""
+        return tables or None
+
+    def released_as(self, table: str, made: Form) -> str:
+        """Each keeps its name."""
+        return table
+
+    def of_tables(self, names: Collection[str]) -> Form:
+        """Return this form: the policy says that they belong together."""
+        return self
+
+    def refuse_tables_of(self, released: Form) -> None:
+        """Refuse one table, or two."""
+        if not released.is_joined:
+            raise TableError("the policy describes several tables: give the release folder, or the tables by name")
+
     def refuse_engines(self, kinds: Mapping[str, str]) -> None:
-        """Refuse Spark, which does not know whose rows other tables have."""
+        """Refuse Spark and PostgreSQL, which do not know whose rows other tables have."""
         for name, kind in kinds.items():
-            if kind == "spark":
+            if kind in ELSEWHERE:
                 raise TableError(
-                    f"{name}: several tables that belong together are not supported in Spark; write to Parquet"
+                    f"{name}: several tables that belong together are not supported in {ELSEWHERE[kind]}; "
+                    "write to Parquet"
                 )
 
     def takes(self, names: Collection[str]) -> bool:

@@ -133,6 +133,16 @@ class StatedDraws(Statement):
     candidates: Count
 
 
+class StatedHistories(Statement):
+    """How many events of a person may be known together, how many there were, and how many of people who stay are
+    dropped.
+    """
+
+    together: Count
+    dropped: Count
+    events: Count
+
+
 class StatedShifts(Statement):
     """By how many days at most dates moved."""
 
@@ -204,6 +214,9 @@ class Facts(Statement):
     drawn: Annotated[
         StatedDraws | None,
         CheckedBy("nobody", "how its rows were drawn, but for the numbers that follow from the policy"),
+    ] = None
+    histories: Annotated[
+        StatedHistories | None, CheckedBy("nobody", "how many events of people who stay were dropped")
     ] = None
     measures: Annotated[dict[PlainName, Number], CheckedBy("original")]
     is_proven: Annotated[bool | None, CheckedBy("nobody", "whether that proved it to be the best")] = None

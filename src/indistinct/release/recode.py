@@ -37,12 +37,23 @@ def recode_rows(
 
 
 def recode_linked(
-    encoded: Mapping[str, Encoded], tables: Mapping[str, TableCount], recoding: Recoding, draws: Draws = SECURE
+    encoded: Mapping[str, Encoded],
+    tables: Mapping[str, TableCount],
+    recoding: Recoding,
+    extra: tuple[str, ...] = (),
+    draws: Draws = SECURE,
 ) -> dict[str, Rows]:
-    """Return the released rows of each of several tables, still with what says whose they are."""
-    assert isinstance(recoding, LinkedRecoding)  # every column has one level
+    """Return the released rows of several tables, still with what says whose they are, and with ``extra`` columns."""
+    plans: Mapping[str, Plan | LocalPlan]
+    if recoding.known_events is not None:
+        from indistinct.recoding.histories import HistoryRecoding, history_plans
+
+        assert isinstance(recoding, HistoryRecoding)  # no other knows of events
+        plans = history_plans(tables, recoding, extra, draws)
+    else:
+        assert isinstance(recoding, LinkedRecoding)  # every column has one level
+        plans = table_plans(tables, recoding, extra, draws)
     with ExitStack() as stack:
-        plans = table_plans(tables, recoding, draws)
         parts = {name: stack.enter_context(encoded[name].recode(plan)) for name, plan in plans.items()}
         stack.pop_all()
     return parts
@@ -65,7 +76,7 @@ def count_and_hide_people(
     """
     checks: list[Check] = []
     for name, part in policy.parts.items():
-        place = name if policy.form.is_joined else recoding.form.first
+        place = policy.form.released_as(name, recoding.form)
         for column in part.policy.pseudonymous:
             assert key is not None  # made where there are pseudonyms
             own = key.for_column(_name_of_key(policy, name, column), part.policy)

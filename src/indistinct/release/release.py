@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from dataclasses import replace as replace_fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -27,11 +28,13 @@ from indistinct.release.manifest import (
     MadeWith,
     Manifest,
     StatedDraws,
+    StatedHistories,
     StatedPeople,
     StatedPerturbation,
     StatedRows,
     StatedShifts,
 )
+from indistinct.release.on_server import publish_parts
 from indistinct.release.released_tables import Claims, ReleasedTables
 from indistinct.release.signature import private_key, sign_manifest
 
@@ -143,6 +146,7 @@ class Release:
             perturbations={name: StatedPerturbation(**one) for name, one in perturbed.items()} or None,
             dates_moved=StatedShifts(days=shifts[0].days) if shifts else None,
             drawn=None if recoding.draws is None else StatedDraws(**recoding.draws),
+            histories=None if recoding.known_events is None else StatedHistories(**recoding.known_events),
             measures=dict(self.measures),
             is_proven=recoding.is_proven,
             gap=None if recoding.is_proven is None and recoding.bound is None else recoding.gap,
@@ -214,6 +218,7 @@ class Release:
         verifier: bool = False,
         sign: Any = None,
         metadata: bool = False,
+        spreadsheet_safe: bool = False,
         before_naming: Callable[[Path], None] | None = None,
     ) -> Path:
         """Write the table and its manifest as a folder, whole or not at all.
@@ -223,17 +228,16 @@ class Release:
         failed its recount is written only if ``allow_unsafe`` is given, and its manifest says that it is unsafe.
         With ``verifier`` the folder also holds ``verify.py``, which recounts it without this package; with ``metadata``
         what catalogues of data read, ``croissant.json`` and ``ro-crate-metadata.json``; with ``sign``, a private key or
-        its file, ``manifest.json.sig``, which tells who made it. What is unsafe is never signed.
+        its file, ``manifest.json.sig``, which tells who made it. What is unsafe is never signed. With
+        ``spreadsheet_safe`` what came as text (CSV) leaves as an Excel workbook in which every text is a text: a cell
+        that begins with ``=`` is then no formula to whoever opens it, and no cell was changed for that.
         ``before_naming`` is called with the finished folder before that gets its name; if it raises, nothing is left.
         """
         goal = Path(folder)
         refuse_occupied(goal, replace)
         key = None if sign is None else private_key(sign)
-        if self.verdict is None or self._recount is None:
-            proved = self.verdict
-            recounted = self.verify()
-            self.verdict = recounted if proved is None else proved
-        assert self.verdict is not None  # verify() sets it
+        self._recount_once()
+        assert self.verdict is not None  # that sets both
         assert self._recount is not None
         is_unsafe = not self.verdict.passed
         if not allow_unsafe or key is not None:
@@ -241,12 +245,15 @@ class Release:
         made = _missing_parents(goal)
         staging = _staging_folder(goal)
         try:
-            written = [rows.write(staging, name) for name, rows in self._parts.items()]
+            written = [
+                rows.write(staging, name, "excel" if spreadsheet_safe and rows.kind == "csv" else None)
+                for name, rows in self._parts.items()
+            ]
             files = {path.name: file_digest(path) for path in written}
             if verifier:
                 (staging / VERIFIER).write_text(verifier_text(), "utf-8", newline="")
             content = Manifest.of(
-                self.facts,
+                _in_workbooks(self.facts) if spreadsheet_safe else self.facts,
                 self.policy,
                 verdict=(self.verdict if is_unsafe else self._recount).to_statement(),
                 files=files,
@@ -276,6 +283,34 @@ class Release:
             if not goal.exists():
                 _remove_empty(made)
         return goal
+
+    def publish(self, table: str, *, replace: bool = False) -> str:
+        """Write the release to a table of the PostgreSQL server where its rows are, and return the table's name.
+
+        ``table`` is ``schema.name``, or an address in the same database. The table is made under another name and
+        recounted there, its manifest is put beside it as its comment, and it gets its name in the same transaction: it
+        appears whole and verified, or not at all. A table that is there is replaced only if ``replace`` is given, and
+        only if it is a release. Of two tables each has its name behind that one.
+        """
+        self._recount_once()
+        assert self.verdict is not None  # that sets both
+        assert self._recount is not None
+        self.verdict.raise_if_failed()
+        stated = self._recount.to_statement()
+
+        def recount(parts: Mapping[str, Rows]) -> Manifest:
+            verify(replace_fields(self.released_tables(), sources=parts), self.policy).raise_if_failed()
+            return Manifest.of(self.facts, self.policy, verdict=stated, files={})
+
+        self._parts, written = publish_parts(self._parts, table, replace=replace, recount=recount)
+        return written
+
+    def _recount_once(self) -> None:
+        """Recount the released cells if nobody did, and keep a verdict that knows more."""
+        if self.verdict is None or self._recount is None:
+            proved = self.verdict
+            recounted = self.verify()
+            self.verdict = recounted if proved is None else proved
 
     def report(
         self,
@@ -321,7 +356,7 @@ class Release:
         if people := facts.people:
             rows, least = f"{rows} of {people.released} people", f"{people.smallest_group} people"
             least += "" if people.smallest_profile is None else f" and {people.smallest_profile} with all their rows"
-        if self.form.is_joined:
+        if self.form.units == "people":
             rows, least = f"{rows} in {len(self._parts)} tables", f"{facts.smallest_group} people"
         known = f"{self.verdict.known_in_words}, " if self.verdict is not None and self.verdict.known else ""
         return (
@@ -357,6 +392,12 @@ class Release:
         ]
         titles = ["column", "level" if facts.node else "level on average", "of", "released as"]
         return card("Release", f"{mark} · {self.algorithm}", figures, table(titles, rows))
+
+
+def _in_workbooks(facts: Facts) -> Facts:
+    """Return what a release states when its tables are written as workbooks, where cells have no delimiter."""
+    tables = {name: table.model_copy(update={"delimiter": None}) for name, table in facts.tables.items()}
+    return facts.model_copy(update={"tables": tables})
 
 
 def _what_failed(verdict: Verdict) -> set[str]:

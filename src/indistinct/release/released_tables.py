@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import pyarrow as pa
 
-from indistinct.engine import Rows, use_table
-from indistinct.engine.formats import Reading, format_of, load_format
+from indistinct.engine import Rows, is_address, open_table, use_table
+from indistinct.engine.formats import FileReading, format_of, load_format
 from indistinct.errors import TableError
 from indistinct.policy import Policy
 from indistinct.policy.released_names import named_as_in_policy
@@ -34,6 +34,7 @@ from indistinct.release.folder import (
 )
 from indistinct.release.forms import Form, form_of
 from indistinct.release.manifest import Facts, Manifest, read_manifest
+from indistinct.release.on_server import manifest_in
 from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
@@ -105,6 +106,9 @@ class ReleasedTables:
     is_release: bool = False
     """It says itself, or it is claimed, that it is a release, and not a table that has its own names still."""
 
+    held: Mapping[str, Rows] = field(default_factory=dict)
+    """Tables that are open already, under the names of the policy; whoever opened them closes them."""
+
     def __post_init__(self) -> None:
         if self.form is None:
             object.__setattr__(self, "form", form_of(self.sources))
@@ -146,9 +150,12 @@ class ReleasedTables:
                 renamed={name: said.policy.renamed_in(name) for name in paths},
                 is_release=True,
             )
+        if isinstance(release, str) and is_address(release) and (said_there := _said_on_server(release)) is not None:
+            renamed = {name: said_there.policy.renamed_in(name) for name in ("table",)}
+            return cls({"table": release}, Claims.of(said_there), reading=reading, renamed=renamed, is_release=True)
         if not isinstance(release, Mapping):
             return cls({"table": release}, reading=reading)
-        return cls(release, reading=reading, form=form if form is not None and form.is_joined else form_of(release))
+        return cls(release, reading=reading, form=form_of(release) if form is None else form.of_tables(release))
 
     def named_by(self, policy: Policy, *, is_release: bool = False) -> ReleasedTables:
         """Return the same tables, to be opened under the names of a policy.
@@ -156,14 +163,13 @@ class ReleasedTables:
         A release that was made for another policy, as it says, keeps to the names that it states. ``is_release``
         claims that the tables are no original, whatever they are.
         """
-        if policy.form.is_joined and not self.form.is_joined:
-            raise TableError("the policy describes several tables: give the release folder, or the tables by name")
-        if self.form.is_joined and not policy.form.is_joined:
-            raise TableError("the release holds several tables that belong together; give the policy of all of them")
+        policy.form.refuse_tables_of(self.form)
         renamed = {name: policy.renamed_in(name) for name in self.sources}
         if renamed != self.renamed and not self.is_of(policy):
             renamed = dict(self.renamed)
-        return replace(self, renamed=renamed, is_release=self.is_release or is_release)
+        found = replace(self, renamed=renamed, is_release=self.is_release or is_release)
+        is_same = (found.renamed, found.is_release) == (self.renamed, self.is_release)
+        return found if is_same else replace(found, held={})
 
     @property
     def said(self) -> Facts | None:
@@ -183,7 +189,7 @@ class ReleasedTables:
         found = _strange_contents(self.folder, self.sources, self.manifest.verifier)
         for name, path in self.sources.items():
             if not path.is_symlink():
-                found += _strange_writing(path, Reading(delimiter=self._reading_of(name).get("delimiter")))
+                found += _strange_writing(path, FileReading(delimiter=self._reading_of(name).get("delimiter")))
         if any((self.folder / name).exists() for name in (CROISSANT, RO_CRATE)):
             from indistinct.release.catalogue_records import strange_records
 
@@ -201,8 +207,18 @@ class ReleasedTables:
             yield {name: stack.enter_context(self._open_one(name)) for name in self.sources}
 
     @contextmanager
+    def read_once(self) -> Iterator[ReleasedTables]:
+        """Return the same tables, which are read once however often their rows are asked for in the block."""
+        with ExitStack() as stack:
+            opened = {name: stack.enter_context(self._open_one(name)) for name in self.sources}
+            yield replace(self, held={name: stack.enter_context(rows.as_stored()) for name, rows in opened.items()})
+
+    @contextmanager
     def _open_one(self, name: str) -> Iterator[Rows]:
         """Return the rows of one table for the time of the block, under the names of the policy."""
+        if name in self.held:
+            yield self.held[name]
+            return
         with (
             use_table(self._source_of(name), **self._reading_of(name)) as given,
             under_own_names(given, self.renamed.get(name, {}), is_release=self.is_release) as rows,
@@ -269,6 +285,13 @@ def under_own_names(rows: Rows, renamed: Mapping[str, str], *, is_release: bool 
         yield found
 
 
+def _said_on_server(address: str) -> Manifest | None:
+    """Return the manifest of a release of one table that a server holds, if the table there is one."""
+    with open_table(address) as rows:
+        said = manifest_in(getattr(rows, "remark", None))
+    return None if said is None or not said.shape.takes(["table"]) else said
+
+
 def _strange_contents(folder: Path, tables: Mapping[str, Path], verifier: str | None = None) -> list[str]:
     """Say what a release folder holds that none of ours has: other files, links elsewhere, more than rows in a file.
 
@@ -292,7 +315,7 @@ def _strange_contents(folder: Path, tables: Mapping[str, Path], verifier: str | 
     return found
 
 
-def _strange_writing(path: Path, reading: Reading) -> list[str]:
+def _strange_writing(path: Path, reading: FileReading) -> list[str]:
     """Say what a table of a release holds beside its rows."""
     form = load_format("parquet") if path.is_dir() else format_of(path)
     found = strange_parts(path) if path.is_dir() else []

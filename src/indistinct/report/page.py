@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 import indistinct
 from indistinct.atomic_files import EVERYBODY, OWNER_ONLY, write_whole
-from indistinct.disclosure_risk import THRESHOLD
+from indistinct.disclosure_risk import OverallRisk, data_risk
 from indistinct.engine.opening import ReadingOptions
 from indistinct.errors import OutputError, PolicyError
 from indistinct.policy import Policy
@@ -33,8 +33,10 @@ from indistinct.report.sections.risk_section import release_unicity, risks
 from indistinct.report.sections.suppression import suppression
 from indistinct.report.sections.three_questions import three_questions
 from indistinct.report.sections.tradeoff import tradeoff
+from indistinct.report.sections.utility_section import release_utility
 from indistinct.report.subject import Edition, Subject, open_subject
 from indistinct.showing.numbers import figure, percent
+from indistinct.showing.page_templates import page_templates
 
 
 class ReportOptions(ReadingOptions, total=False):
@@ -77,7 +79,7 @@ def report_facts(
     with open_subject(release, policy, edition, options.get("original"), **reading) as subject:
         limits_of_engine = {name: value for name, value in reading.items() if name in ("memory_limit", "threads")}
         attacks = attack_outcomes(
-            subject, release, options.get("external"), options.get("earlier", ()), **limits_of_engine
+            subject, options.get("external"), options.get("earlier", ()), watch=watch, **limits_of_engine
         )
         entries = ledger_entries(subject, options.get("ledger"))
         risk = risks(subject, options.get("population"), **limits_of_engine)
@@ -87,7 +89,7 @@ def report_facts(
             "made_by": f"indistinct {indistinct.__version__}",
             "reported_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "about": _about(subject, {**policy.about, **about}, entries),
-            "conclusion": conclude(subject.verdict.passed, attacks),
+            "conclusion": conclude(subject.verdict.passed, attacks, is_public=edition == "public"),
             "verdict": subject.verdict.to_dict(),
             "release": _summary(subject),
             "policy": policy_in_words(
@@ -95,10 +97,13 @@ def report_facts(
             ),
             "questions": three_questions(attacks, risk, unicity, subject.released_units, is_public=edition == "public"),
             "risk": risk,
+            "threshold": {"value": subject.threshold, "is_chosen": subject.has_threshold},
+            "overall_risk": _overall_risk(subject),
             "unicity": unicity,
             "columns": columns(subject),
             "measures": dict(subject.said.measures),
             "tradeoff": tradeoff(subject, watch),
+            "utility": release_utility(subject, watch),
             "suppression": suppression(subject),
             "attacks": attacks,
             "ledger": entries,
@@ -115,23 +120,13 @@ def render(facts: Mapping[str, Any], title: str = "Release report") -> str:
         style=_picture((files(__package__) / "page.css").read_text("utf-8")),
         draw=figures,
         means={name: measure.title for name, measure in MEASURES.items()},
-        threshold=THRESHOLD,
     )
     return page
 
 
 @functools.cache  # to compile the template takes as long as to fill it in
 def _template() -> Any:
-    import jinja2
-
-    here = files(__package__)
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda name: (here / name).read_text("utf-8")),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_templates(str(__package__))
     environment.filters |= {
         "figure": figure,
         "percent": percent,
@@ -185,6 +180,16 @@ def _summary(subject: Subject) -> dict[str, Any]:
         "tables": {name: list(rows.columns()) for name, rows in subject.tables.items()},
         "is_unsafe": subject.manifest is not None and bool(subject.manifest.unsafe),
     }
+
+
+def _overall_risk(subject: Subject) -> dict[str, Any] | None:
+    """Return R = R_data x R_context; None where the policy says no context, which is not for recipients."""
+    context = subject.policy.context
+    if context is None or subject.edition == "public":
+        return None
+    limit = context.record_limit or 1.0
+    found = OverallRisk(data_risk(subject.released_tables, subject.tables, subject.policy, limit), context)
+    return found.to_dict() | {"sentence": found.sentence}
 
 
 def _about(subject: Subject, given: Mapping[str, str], ledger: Mapping[str, Any] | None) -> dict[str, str | None]:

@@ -10,13 +10,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from indistinct.counting import FrequencyList, as_declared, encode_eligible
-from indistinct.counting.joined_tables import count_tables
-from indistinct.engine import Rows, use_table
+from indistinct.counting import FrequencyList, encode_eligible
+from indistinct.disclosure_risk import THRESHOLD
+from indistinct.engine import Rows
 from indistinct.errors import PolicyError, TableError
-from indistinct.linkage import count_with_population
+from indistinct.linkage import count_encoded, read_once
 from indistinct.policy import Policy
-from indistinct.policy.linked_tables import TABLE
 from indistinct.privacy.model import least_rows
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.recoding import Recoding
@@ -86,7 +85,7 @@ class Subject:
     @property
     def original(self) -> Any:
         """The private table, or several by their names, as other parts of the system take them; None without any."""
-        return given_tables(self.sources, self.policy)
+        return self.policy.form.as_given(self.sources)
 
     @property
     def node(self) -> Mapping[str, int] | None:
@@ -97,18 +96,29 @@ class Subject:
     def released_units(self) -> int:
         """The rows of the release, or its people where those are counted."""
         people = self.said.people
-        return people.released if self.form.is_joined and people is not None else self.said.released
+        return people.released if self.form.units == "people" and people is not None else self.said.released
 
     @property
     def k(self) -> int:
         """The largest k that any model asks for; 1 if none does."""
         return max((least_rows(model) for model in self.policy.privacy), default=1)
 
+    @property
+    def has_threshold(self) -> bool:
+        """The policy says from which chance on a record counts as at risk; a public edition says nothing of that."""
+        return self.edition == "internal" and self.policy.context is not None and self.policy.context.limit is not None
+
+    @property
+    def threshold(self) -> float:
+        """The chance of one record above which it counts as at risk."""
+        limit = self.policy.context.record_limit if self.policy.context is not None and self.has_threshold else None
+        return THRESHOLD if limit is None else limit
+
     def groupings(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return the columns by which released rows form groups: those of each quasi-identifier, or the class."""
         if not self.form.generalizes:
             return [(self.form.noun, self.form.grouped_by(()))]
-        if self.form.is_joined:
+        if self.form.units == "people":
             return [(self.form.noun, self.policy.quasi)]
         assert self.policy.quasi_identifiers is not None  # set when the policy was made
         return [(name, tuple(columns)) for name, columns in self.policy.quasi_identifiers.items()]
@@ -130,30 +140,13 @@ def open_subject(
     with ExitStack() as stack:
         sources: dict[str, Rows] = {}
         if original is not None and edition == "internal":
+            originals = policy.form.by_name(original, policy.parts, "original")
             for name, part in policy.parts.items():
-                one = _by_name(original, policy)[name]
-                given = stack.enter_context(use_table(one, **reading))
-                sources[name] = stack.enter_context(as_declared(given, part.policy))
+                sources[name] = stack.enter_context(read_once(originals[name], part.policy, **reading))
         if is_made_here:
             yield _subject_of_release(stack, release, edition, sources)
         else:
             yield _subject_of_folder(stack, ReleasedTables.of(release, policy, **reading), policy, edition, sources)
-
-
-def given_tables(sources: Mapping[str, Rows], policy: Policy) -> Any:
-    """Return opened tables as whoever takes a policy takes them: one by itself, several by their names."""
-    if policy.form.is_joined:
-        return sources or None
-    return next(iter(sources.values()), None)
-
-
-def _by_name(original: Any, policy: Policy) -> Mapping[str, Any]:
-    """Return each original by the name of its table, or raise a TableError that says which are missing."""
-    if not policy.form.is_joined:
-        return dict.fromkeys(policy.parts, original)
-    if not isinstance(original, Mapping) or set(original) != set(policy.parts):
-        raise TableError(f"original: the policy describes several tables; give each by name: {', '.join(policy.parts)}")
-    return original
 
 
 def _subject_of_release(
@@ -161,13 +154,13 @@ def _subject_of_release(
 ) -> Subject:
     verdict = release.verdict
     if verdict is None or sources:
-        verdict = release.verify(original=given_tables(sources, release.policy))
+        verdict = release.verify(original=release.policy.form.as_given(sources))
     before = None
     if edition == "internal":
         before = release.recoding.frequencies
         if any(before.base.node):  # counted at a higher node, where other groups form than in the table
             before = _count_sources(sources, release.policy)
-    released = release.released_tables()
+    released = stack.enter_context(release.released_tables().read_once())
     tables = stack.enter_context(released.rows())
     return Subject(release.policy, released, tables, verdict, edition, before, sources, release.entry)
 
@@ -181,15 +174,14 @@ def _count_sources(sources: Mapping[str, Rows], policy: Policy) -> FrequencyList
             name: stack.enter_context(encode_eligible(sources[name], part.policy, policy.counted_columns(name)))
             for name, part in policy.parts.items()
         }
-        if policy.form.is_joined:
-            return count_tables(encoded, policy).frequencies
-        return count_with_population(encoded[TABLE], policy)
+        return count_encoded(encoded, policy)[0]
 
 
 def _subject_of_folder(
     stack: ExitStack, released: ReleasedTables, policy: Policy, edition: Edition, sources: Mapping[str, Rows]
 ) -> Subject:
-    verdict = verify(released, policy, original=given_tables(sources, policy))
+    released = stack.enter_context(released.read_once())
+    verdict = verify(released, policy, original=policy.form.as_given(sources))
     tables = stack.enter_context(released.rows())
     found = columns_by_table(tables, policy)
     if {name for columns in found.values() for name in columns} != set(policy.with_role("quasi", "sensitive")):
@@ -205,7 +197,7 @@ def columns_by_table(tables: Mapping[str, Rows], policy: Policy) -> dict[str, di
     asked = policy.with_role("quasi", "sensitive")
     found = {}
     for table, rows in tables.items():
-        start = f"{table}." if policy.form.is_joined else ""
+        start = policy.form.full_name(table, "")
         named = {name: name.removeprefix(start) for name in asked if name.startswith(start)}
         found[table] = {name: own for name, own in named.items() if own in rows.columns()}
     return found

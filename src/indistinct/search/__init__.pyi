@@ -2,6 +2,7 @@ from indistinct.search.algorithm import Algorithm as Algorithm
 from indistinct.search.algorithm import algorithm_named as algorithm_named
 from indistinct.search.algorithm import algorithm_of as algorithm_of
 from indistinct.search.algorithm import as_algorithm as as_algorithm
+from indistinct.search.algorithm import find_recoding as find_recoding
 from indistinct.search.algorithm import refusal as refusal
 from indistinct.search.bounds.stated_bound import state_bound as state_bound
 from indistinct.search.full_domain.best_node.counters import TupleCounter as TupleCounter
@@ -26,7 +27,9 @@ from indistinct.search.full_domain.solutions import Solution as Solution
 from indistinct.search.full_domain.solutions import minimal_solutions as minimal_solutions
 from indistinct.search.full_domain.solutions import preference_named as preference_named
 from indistinct.search.full_domain.solutions import preferred_solution as preferred_solution
+from indistinct.search.local.applied import Applied as Applied
 from indistinct.search.local.k_similar import KSimilar as KSimilar
+from indistinct.search.local.label_readings import LabelReading as LabelReading
 from indistinct.search.local.mingen_cell import MinGenCell as MinGenCell
 from indistinct.search.local.mondrian import Mondrian as Mondrian
 from indistinct.search.local.regroup import Regroup as Regroup

@@ -102,6 +102,16 @@ def cell_measure(measure: QualityMeasure | str) -> CellMeasure:
     return found
 
 
+def find_recoding(task: Task, algorithm: Any, watch: Watch) -> Recoding:
+    """Return the recoding that an algorithm finds; where others know some events, it recodes the table of people."""
+    if task.policy.knows is None:
+        found: Recoding = algorithm.run(task, watch)
+        return found
+    from indistinct.search.histories import search_histories
+
+    return search_histories(task, as_algorithm(algorithm), watch)
+
+
 def refusal(task: Task, watch: Watch) -> InfeasibleError | None:
     """Return what the policy's algorithm would say instead of making a release; None if it makes one.
 
@@ -111,7 +121,11 @@ def refusal(task: Task, watch: Watch) -> InfeasibleError | None:
     if task.number_of_people() < max(1, task.largest_k()):
         return task.infeasible(task.budget)
     try:
-        as_algorithm(algorithm_of(task.policy)).check_feasible(task, watch)
+        algorithm = as_algorithm(algorithm_of(task.policy))
+        if task.policy.knows is None:
+            algorithm.check_feasible(task, watch)
+        else:
+            find_recoding(task, algorithm, watch)
     except InfeasibleError as error:
         return error
     return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import indistinct as ix
 from indistinct.engine import open_table
-from indistinct.errors import PolicyError, TableError
+from indistinct.errors import ExposedError, PolicyError, TableError
 from indistinct.examples import EXAMPLES
 from indistinct.pipeline.suggesting import suggestion
 from indistinct.progress import Watch
@@ -74,6 +74,8 @@ class Work(Opened):
     external: External | None = None
     linked: LinkReport | None = None
     attacked: AttackRun | None = None
+    is_accepted: bool = False
+    """Somebody decided that the release leaves although attacks expose people."""
     risks: tuple[Risk, Risk] | None = None
     """Before and after."""
     released_head: list[tuple[str, tuple[str, ...], list[list[str]]]] = field(default_factory=list)
@@ -98,6 +100,7 @@ class Work(Opened):
             first = rows.head(SHOWN_ROWS)
         self._forget()
         self._remove_upload(self.table)
+        policy, profile = self._suggest(profile, watch)
         self.table, self.rows = text, profile.rows
         self.head = tuple(first.column_names), text_cells(first)
         self.columns = {
@@ -113,14 +116,16 @@ class Work(Opened):
             for one in profile.columns
         }
         self.more, self.person_said = {}, None
-        self.take_policy(ix.policy_toml(self._suggest(profile, watch)))
+        self.take_policy(ix.policy_toml(policy))
 
-    def _suggest(self, profile: Profile, watch: Watch) -> Policy:
+    def _suggest(self, profile: Profile, watch: Watch) -> tuple[Policy, Profile]:
         """Return the policy that ``init`` writes; of a table as small as those of the papers the one that they ask."""
         if profile.rows >= FEW_ROWS:
-            return suggestion(profile, watch=watch).policy
+            made = suggestion(profile, watch=watch)
+            return made.policy, made.profile
         small = ix.suggested_policy(profile, 2, 1, diverse=False)
-        return small if len(small.quasi) > FEW_QUASI else replace(small, algorithm=DEFAULT_ALGORITHM, options={})
+        few = small if len(small.quasi) > FEW_QUASI else replace(small, algorithm=DEFAULT_ALGORITHM, options={})
+        return few, profile
 
     def open_example(self, name: str, watch: Watch | None = None) -> None:
         """Open one of the papers' tables."""
@@ -135,7 +140,7 @@ class Work(Opened):
                 self.release.close()
             self.release, self.released_head = None, []
         self.frontier, self.lattice, self.comparison, self.solutions = None, None, None, []
-        self.linked, self.attacked, self.risks = None, None, None
+        self.linked, self.attacked, self.risks, self.is_accepted = None, None, None, False
         self._values, self._explored_text = {}, {}
         self.counted_before, self._counted_after = {}, None
 
@@ -167,7 +172,7 @@ class Work(Opened):
                 self.release.close()
             self.release, self._released_text, self.released_head = release, text, head
             self._counted_after = None
-        self.linked, self.attacked, self.risks = None, None, None
+        self.linked, self.attacked, self.risks, self.is_accepted = None, None, None, False
 
     def count_released(self) -> dict[str, LabelCounts]:
         """Count the rows of each label of the released quasi and sensitive columns; they are counted once."""
@@ -279,7 +284,17 @@ class Work(Opened):
     def attack(self, watch: Watch | None = None) -> None:
         """Try every attack that needs no other table: what groups, labels and the order of rows tell."""
         with self._use_release() as release:
-            self.attacked = ix.attacks.run(release, release.policy, original=self.table)
+            self.attacked = ix.attacks.run(release, release.policy, original=self.table, watch=watch)
+            self.is_accepted = False
+
+    @property
+    def is_held_back(self) -> bool:
+        """Attacks expose people of the release, and nobody has decided that it leaves all the same."""
+        return self.attacked is not None and self.attacked.is_broken and not self.is_accepted
+
+    def accept(self) -> None:
+        """Let the release leave although attacks expose people of it."""
+        self.is_accepted = True
 
     def measure_risk(self, watch: Watch | None = None) -> None:
         """Measure how exposed people are by the quasi columns, before and after."""
@@ -367,6 +382,7 @@ class Work(Opened):
 
     def write(self, folder: str, replace: bool = False) -> Path:
         """Write the release as a folder on this machine."""
+        self._refuse_held_back()
         if not folder.strip():
             raise PolicyError("give the path of a folder for the release")
         with self._use_release() as release:
@@ -374,11 +390,17 @@ class Work(Opened):
 
     def archive(self) -> Path:
         """Return the release folder as one ZIP file."""
+        self._refuse_held_back()
         with self._use_release() as release:
             place = self.folder / "download"
             shutil.rmtree(place, ignore_errors=True)
             release.write(place / "release")
             return Path(shutil.make_archive(str(place / "release"), "zip", place / "release"))
+
+    def _refuse_held_back(self) -> None:
+        """Raise if attacks expose people of the release and nobody decided that it leaves."""
+        if self.is_held_back and self.attacked is not None:
+            raise ExposedError(f"{self.attacked.summary}; mend the policy, or decide on Download that it leaves")
 
     def report(self, edition: Literal["internal", "public"] = "internal") -> Path:
         """Return the report of the release as one HTML file; the public edition does not look at the private table."""

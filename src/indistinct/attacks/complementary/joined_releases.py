@@ -203,15 +203,21 @@ def _count_release(
 
 def rows_in_order(rows: Rows, names: Sequence[str]) -> tuple[Codes, list[Any]]:
     """Return the distinct cells of some columns, by code point and missing last, and the codes of the rows in order."""
+    codes_of: dict[str, dict[str | None, int]] = {name: {} for name in names}
+    parts: dict[str, list[IntArray]] = {name: [np.zeros(0, np.int64)] for name in names}
+    for batch in rows.texts(names) if names else ():
+        for name, column in zip(names, batch.columns, strict=True):
+            coded, own = column.dictionary_encode("encode"), codes_of[name]
+            numbers = [own.setdefault(text, len(own)) for text in coded.dictionary.to_pylist()]
+            parts[name].append(np.array(numbers, np.int64)[np.asarray(coded.indices)])
     values, codes = {}, []
     for name in names:
-        column = rows.texts([name]).read_all()[name].combine_chunks().dictionary_encode("encode")
-        found = column.dictionary.to_pylist()
+        found = list(codes_of[name])
         order = sorted(range(len(found)), key=lambda code: (found[code] is None, found[code] or ""))
         ranks = np.empty(len(found), np.int64)
         ranks[order] = np.arange(len(found))
         values[name] = tuple(found[code] for code in order)
-        codes.append(ranks[np.asarray(column.indices)])
+        codes.append(ranks[np.concatenate(parts[name])])
     return values, codes
 
 

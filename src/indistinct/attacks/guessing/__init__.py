@@ -3,6 +3,7 @@
 from indistinct.attacks.guessing.definetti import DeFinetti, DeFinettiReport, definetti
 from indistinct.attacks.guessing.guess_report import Guess, GuessReport, points
 from indistinct.attacks.guessing.inference import Inference, InferenceReport, inference
+from indistinct.attacks.guessing.member_inference import Membership, MembershipReport, membership
 from indistinct.attacks.guessing.minimality import Minimality, MinimalityReport, minimality
 from indistinct.attacks.guessing.rates import difference, wilson
 from indistinct.attacks.guessing.singling_out import SinglingOut, SinglingOutReport, singling_out
@@ -14,6 +15,8 @@ __all__ = [
     "GuessReport",
     "Inference",
     "InferenceReport",
+    "Membership",
+    "MembershipReport",
     "Minimality",
     "MinimalityReport",
     "SinglingOut",
@@ -21,6 +24,7 @@ __all__ = [
     "definetti",
     "difference",
     "inference",
+    "membership",
     "minimality",
     "points",
     "singling_out",

@@ -11,7 +11,7 @@ privacy risk in synthetic data, PoPETs 2023.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -113,7 +113,7 @@ class Inference(Attack):
         inside = people[0].only(fitting_rows(learned.known, people[0], coverages, columns) > 0)
         if not inside.rows:
             raise InapplicableError("original: nobody of this table fits a row of the release; was it made of another?")
-        guesses = []
+        guesses, controls = [], _Control.all_of(inside, people[1:])
         for name in sensitive:
             number = len(inside.texts[name])
             if number > MOST_VALUES:
@@ -125,7 +125,7 @@ class Inference(Attack):
                 if max(len(coverage.covered), coverage.number) * number <= MOST_ENTRIES
             }
             notes += [f"{column}: too many values for {name}, left out" for column in columns if column not in taught]
-            guesses.append(_Guesser(name, taught, learned.shares(name)).guess(inside, people[1:]))
+            guesses.append(_Guesser(name, taught, learned.shares(name)).guess(inside, controls))
         notes += [] if target.control is not None else [DIVIDED]
         return InferenceReport(tuple(guesses), (*people_notes(policy), *notes))
 
@@ -170,11 +170,41 @@ class _Taught:
     rows: FloatArray
     """(labels, values): the released rows."""
 
-    def of_people(self, codes: IntArray, values: IntArray, counts: IntArray) -> FloatArray:
-        """Return (labels, values) of other people, with the labels that the release has for such cells."""
-        shape = (len(self.spread.widths), self.rows.shape[1])
-        people = count_pairs(self.ranks[codes], values, counts, shape)
+    def of_people(self, people: IntArray) -> FloatArray:
+        """Return (labels, values) of other people (ranks, values), with the labels that the release has for them."""
         return self.spread.gather(people.astype(float), self.rows.sum(axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Control:
+    """People who teach a learner, and whom it then guesses about."""
+
+    asked: IntArray
+    """How many of each of the distinct people in the release it is asked about."""
+    teachers: CodedRows
+    absent: CodedRows | None
+    """Those of the teachers who do not teach, since it may be asked about them."""
+
+    @classmethod
+    def all_of(cls, inside: CodedRows, others: Sequence[CodedRows]) -> list[_Control]:
+        """Return one that other people teach, or one for each part of the people in the release, taught by the rest."""
+        draw = np.random.default_rng(SEED)
+        share = min(1.0, MOST_PEOPLE / inside.rows)
+        folds = [inside.counts] if others else list(draw.multinomial(inside.counts, np.full(FOLDS, 1 / FOLDS)).T)
+        controls = []
+        for fold in folds:
+            asked = fold if share == 1 else draw.binomial(fold, share)
+            some = np.flatnonzero(fold)
+            absent = None if others else inside.only(some, fold[some])
+            controls.append(cls(asked, others[0] if others else inside, absent))
+        return controls
+
+
+def _sum_teachers(controls: Sequence[_Control], count: Callable[[CodedRows], IntArray]) -> Iterator[IntArray]:
+    """Return what each control's teachers add up to; all controls have the same teachers but for some."""
+    whole = count(controls[0].teachers)
+    for control in controls:
+        yield whole if control.absent is None else whole - count(control.absent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +216,7 @@ class _Guesser:
     shares: FloatArray
     """The released rows of each value."""
 
-    def guess(self, inside: CodedRows, others: Sequence[CodedRows]) -> Guess:
+    def guess(self, inside: CodedRows, controls: Sequence[_Control]) -> Guess:
         """Guess about the people in the release, by the release and by others."""
         ranks = {name: taught.ranks[inside.codes[name]] for name, taught in self.taught.items()}
         truth = inside.codes[self.column]
@@ -194,30 +224,31 @@ class _Guesser:
         is_right = learner.guess(list(ranks.values()), len(truth)) == truth
         is_mode = truth == int(self.shares.argmax())
         by_others, by_mode = np.zeros((2, 2), np.int64), np.zeros((2, 2), np.int64)
-        for asked, teachers in _folds(inside, others):
-            weights, some = asked[asked > 0], np.flatnonzero(asked)
-            values = teachers.codes[self.column]
-            tables = {
-                name: taught.of_people(teachers.codes[name], values, teachers.counts)
-                for name, taught in self.taught.items()
-            }
-            taught_by_others = self._train(
-                tables, np.bincount(values, teachers.counts, len(self.shares)).astype(np.float64)
-            )
-            is_too = taught_by_others.guess([own[some] for own in ranks.values()], len(some)) == truth[some]
+        shares = _sum_teachers(
+            controls, lambda people: np.bincount(people.codes[self.column], people.counts, len(self.shares))
+        )
+        tables = {name: list(self._teach(name, controls)) for name in self.taught}
+        for place, (control, own_shares) in enumerate(zip(controls, shares, strict=True)):
+            weights, some = control.asked[control.asked > 0], np.flatnonzero(control.asked)
+            own = {name: table[place] for name, table in tables.items()}
+            taught_by_others = self._train(own, own_shares.astype(np.float64))
+            is_too = taught_by_others.guess([rank[some] for rank in ranks.values()], len(some)) == truth[some]
             for table, is_other in ((by_others, is_too), (by_mode, is_mode[some])):
                 np.add.at(table, (is_right[some].astype(int), is_other.astype(int)), weights)
         return Guess.of_pairs(self.column, by_others, by_mode)
 
+    def _teach(self, name: str, controls: Sequence[_Control]) -> Iterator[FloatArray]:
+        """Return (labels, values) of a known column that the teachers of each control have."""
+        taught = self.taught[name]
+        shape = (len(taught.spread.widths), len(self.shares))
+
+        def count(people: CodedRows) -> IntArray:
+            table: IntArray = count_pairs(
+                taught.ranks[people.codes[name]], people.codes[self.column], people.counts, shape
+            )
+            return table
+
+        return map(taught.of_people, _sum_teachers(controls, count))
+
     def _train(self, rows: Mapping[str, FloatArray], values: FloatArray) -> NaiveBayes:
         return NaiveBayes.train(values, [taught.spread.spread(rows[name]) for name, taught in self.taught.items()])
-
-
-def _folds(inside: CodedRows, others: Sequence[CodedRows]) -> Iterator[tuple[IntArray, CodedRows]]:
-    """Return whom each control guesses about, as counts of the distinct people, and the people that teach it."""
-    draw = np.random.default_rng(SEED)
-    share = min(1.0, MOST_PEOPLE / inside.rows)
-    folds = [inside.counts] if others else list(draw.multinomial(inside.counts, np.full(FOLDS, 1 / FOLDS)).T)
-    for fold in folds:
-        asked = fold if share == 1 else draw.binomial(fold, share)
-        yield asked, others[0] if others else inside.only(slice(None), inside.counts - fold)

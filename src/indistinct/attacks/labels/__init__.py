@@ -1,8 +1,8 @@
 """What released labels stand for, and what lies below them."""
 
 from indistinct.attacks.labels.label_reader import Reader
-from indistinct.attacks.labels.label_tree import Label, Labels, LabelTree
-from indistinct.attacks.labels.meanings import DISJOINT, EVERYTHING, WHOLE, Beginning, Span, Texts
+from indistinct.attacks.labels.label_tree import Label, Labels, LabelTree, interval_edges
+from indistinct.attacks.labels.meanings import DISJOINT, EVERYTHING, WHOLE, Beginning, Branch, Span, Texts
 from indistinct.attacks.labels.vocabulary import DisjointSets, Vocabulary
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "EVERYTHING",
     "WHOLE",
     "Beginning",
+    "Branch",
     "DisjointSets",
     "Label",
     "LabelTree",
@@ -18,4 +19,5 @@ __all__ = [
     "Span",
     "Texts",
     "Vocabulary",
+    "interval_edges",
 ]

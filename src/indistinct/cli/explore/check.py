@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, PolicyPath, ReadingAnywhere
-from indistinct.cli.paths import Tables, tables_given
+from indistinct.cli.options import AsJson, NamedRecipient, PolicyPath, ReadingAnywhere
+from indistinct.cli.paths import Tables, policy_of_recipient, tables_given
 
 if TYPE_CHECKING:
     from indistinct.pipeline.policy_check import PolicyCheck
@@ -26,6 +26,7 @@ def check(
         bool,
         typer.Option("--show-values", help="Show the values that a hierarchy lacks: cells of the private table."),
     ] = False,
+    recipient: NamedRecipient = None,
     *,
     reading: ReadingAnywhere,
     as_json: AsJson = False,
@@ -35,9 +36,8 @@ def check(
     Exit code 2 says that there are mistakes, 3 that no release can satisfy the policy.
     """
     from indistinct.pipeline.policy_check import check as check_policy
-    from indistinct.policy.files.policy_file import read_policy
 
-    policy = read_policy(policy_path)
+    policy = policy_of_recipient(policy_path, recipient)
     given = tables_given(policy, tables)
     limits = reading.arguments()
     with show.progress() as watch:
@@ -57,6 +57,8 @@ def check(
         show.say(
             f"warning: {one.sentence}, whatever becomes of that; make {one.column} quasi, or leave it out", show.BAD
         )
+    for regime, lacks in found.unsaid.items():
+        show.say(f"not said, and asked for by {regime}: {', '.join(lacks)}", "yellow")
     found.raise_if_infeasible()
     show.say(str(found), show.GOOD)
     show.next_steps(["anonymize", policy_path, *tables, "-o", "release"])

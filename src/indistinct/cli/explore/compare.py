@@ -77,7 +77,8 @@ def compare(
     *,
     reading: Reading,
     time_limit: Annotated[
-        float | None, typer.Option(min=0, help="Seconds that the search of each algorithm may take.")
+        float | None,
+        typer.Option(min=0, help="Seconds that the search of each algorithm may take. Else those that take long end."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -86,11 +87,11 @@ def compare(
     Each release is made, recounted and thrown away: nothing is written but the chart. What is said about queries asks
     for them, too.
     """
+    from indistinct.data_utility.workload import queries as drawn
     from indistinct.pipeline import comparison
     from indistinct.pipeline.stages import open_tables
     from indistinct.pipeline.trials import QUERY_ERROR, SHOWN_MEASURES
     from indistinct.policy.files.policy_file import read_policy
-    from indistinct.utility.workload import queries as drawn
 
     if chart is not None:
         refuse_place(chart, "a chart", [".svg"], replace=replace)
@@ -101,11 +102,12 @@ def compare(
     ranked_by = _measure(policy, measure, has_queries)
     optimized = None if measure is None or ranked_by == QUERY_ERROR else ranked_by
     with (
-        show.progress(time_limit) as watch,
+        show.progress(time_limit) as given,
         open_tables(tables_given(policy, tables), policy, **reading.arguments()) as opened,
     ):
-        rows = opened if policy.tables else opened["table"]
+        rows = policy.form.as_given(opened)
         workload = drawn(rows, policy, **options) if has_queries else None
+        watch = given.ending_after(comparison.ENDS_AFTER)
         found = comparison.compare(
             rows, policy, algorithms=algorithm or None, measure=optimized, workload=workload, watch=watch
         )
@@ -119,6 +121,8 @@ def compare(
     else:
         _show(found, ranked_by)
         _summarize(found, ranked_by, best)
+        if watch.ends_after is not None and any(trial.seconds >= watch.ends_after for trial in found.trials):
+            show.say(f"searches end after {watch.ends_after:g} s each; --time-limit gives them more", "yellow")
         if chart is not None:
             show.say(f"written to {chart}", show.GOOD)
         if best is not None:

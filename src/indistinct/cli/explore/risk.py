@@ -211,7 +211,7 @@ def _combinations(found: Risk) -> Shown:
 
 def _unicity(found: Unicity) -> Shown:
     """Return how many rows stand alone to whoever knows any few cells."""
-    heads = ("cells known", "rows alone", "at worst")
+    heads = ("cells known" if found.unit == "rows" else "columns known", f"{found.unit} alone", "at worst")
     made = show.table(f"Any few of all {len(found.columns)} columns", *heads, "by", right=heads)
     for one in found.known:
         made.add_row(figure(one.cells), percent(one.mean), percent(one.worst), _few(one.columns))

@@ -21,7 +21,7 @@ from indistinct.cli.options import (
     WritingOptions,
     without_none,
 )
-from indistinct.cli.paths import Tables, tables_given
+from indistinct.cli.paths import Tables, on_terms_of, tables_given
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted, list_names
 
@@ -64,6 +64,22 @@ class ReleaseOptions(WritingOptions):
         bool,
         typer.Option("--with-metadata", help="Add croissant.json and ro-crate-metadata.json, for catalogues of data."),
     ] = False
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option("--spreadsheet-safe", help="Write CSV as a workbook, in which no text is run as a formula."),
+    ] = False
+
+    def write(self, release: Release, folder: Path, key: Any) -> None:
+        """Write a release as it was asked for."""
+        release.write(
+            folder,
+            replace=self.replace,
+            allow_unsafe=self.allow_unsafe,
+            verifier=self.with_verifier,
+            metadata=self.with_metadata,
+            spreadsheet_safe=self.spreadsheet_safe,
+            sign=key,
+        )
 
     def key(self) -> Any:
         """Return the key to sign with, which is read before a long search."""
@@ -75,7 +91,15 @@ class ReleaseOptions(WritingOptions):
 def anonymize(
     policy_path: PolicyPath,
     tables: Tables,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the release.")],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="The folder of the release; or a table of the server where the rows are, by its address.",
+        ),
+    ],
     algorithm: Annotated[
         str | None,
         typer.Option(help="Such as lattice, samarati, datafly or regroup, instead of the one that the policy names."),
@@ -101,23 +125,28 @@ def anonymize(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a release that satisfies the policy, recount it, and write it as a folder.
+    """Make a release that satisfies the policy, recount it, and write it as a folder, or as a table of PostgreSQL.
 
-    The folder appears whole and verified, or not at all. With a ledger it is first checked against what was released
+    It appears whole and verified, or not at all. With a ledger it is first checked against what was released
     before; exit code 5 says that it would undo an earlier release.
     """
     from indistinct import pipeline
+    from indistinct.engine import is_address
     from indistinct.errors import PolicyError
     from indistinct.pipeline.stages import open_tables
     from indistinct.policy.files.policy_file import read_policy
     from indistinct.release.folder import refuse_occupied
 
-    refuse_occupied(output, writing.replace)
-    policy = read_policy(policy_path)
+    is_folder = not is_address(output)
+    if is_folder:
+        refuse_occupied(Path(output), writing.replace)
+    read = read_policy(policy_path)
+    policy = on_terms_of(read, entering.recipient)
     given = tables_given(policy, tables)
-    mistakes = [*entering.mistakes(), *_mistakes_together(writing, entering, seed)]
+    mistakes = [*entering.mistakes(is_named=bool(read.recipients)), *_mistakes_together(writing, entering, seed)]
+    mistakes += [] if is_folder else _mistakes_on_server(writing, entering)
     if policy.tables:
-        mistakes += _mistakes_for_several(entering, reading, max_tuples)
+        mistakes += _mistakes_for_several(reading, max_tuples)
     if mistakes:
         raise PolicyError(mistakes)
     chosen = _algorithm_asked_for(policy, algorithm, {"measure": measure, "random_raise": random_raise})
@@ -126,22 +155,18 @@ def anonymize(
         show.say(SEED_WARNING, "yellow")
     limits = without_none(max_tuples=max_tuples)
     with show.progress(time_limit) as watch, open_tables(given, policy, **reading.arguments(), **limits) as opened:
-        rows = opened if policy.tables else opened["table"]
+        rows = policy.form.as_given(opened)
         if entering.ledger is not None:
-            release = _enter(rows, policy, chosen, output, key, watch, writing, entering, reading)
+            release = _enter(rows, policy, chosen, Path(output), key, watch, writing, entering, reading)
         else:
             with pipeline.anonymize(
                 rows, policy, algorithm=chosen, allow_unsafe=writing.allow_unsafe, seed=seed, watch=watch
             ) as release:
                 watch.report("write")
-                release.write(
-                    output,
-                    replace=writing.replace,
-                    allow_unsafe=writing.allow_unsafe,
-                    verifier=writing.with_verifier,
-                    metadata=writing.with_metadata,
-                    sign=key,
-                )
+                if is_folder:
+                    writing.write(release, Path(output), key)
+                else:
+                    release.publish(output, replace=writing.replace)
         notes = [note for one in opened.values() for note in one.notes]
     for note in notes:
         show.say(f"note: {note}", show.QUIET)
@@ -157,7 +182,8 @@ def anonymize(
     where = [] if reading.engine is None else ["--engine", reading.engine]
     where += [] if reading.master is None else ["--master", reading.master]
     originals = [part for table in tables for part in ("--original", table)]
-    show.next_steps(["verify", policy_path, output, *originals, *where])
+    whose = ["--recipient", entering.recipient] if read.recipients and entering.recipient else []
+    show.next_steps(["verify", policy_path, output, *whose, *originals, *where])
 
 
 def _enter(
@@ -185,14 +211,14 @@ def _enter(
     return release
 
 
-def _alone(folder: Path, policy: Policy, reading: ReadingAnywhere) -> UniquenessReport:
+def _alone(folder: str, policy: Policy, reading: ReadingAnywhere) -> UniquenessReport:
     """Count who stands alone in a release that was written."""
     from indistinct import attacks
 
     return attacks.uniqueness(folder, policy, **({} if reading.engine else reading.arguments()))
 
 
-def _note_formulas(folder: Path, policy: Policy, reading: ReadingAnywhere) -> None:
+def _note_formulas(folder: str, policy: Policy, reading: ReadingAnywhere) -> None:
     """Say how many cells of released text files a spreadsheet would take for formulas, if any."""
     from indistinct.release.released_tables import ReleasedTables
 
@@ -203,7 +229,8 @@ def _note_formulas(folder: Path, policy: Policy, reading: ReadingAnywhere) -> No
     if found:
         show.say(
             f"{counted(found, 'text cell begins', 'text cells begin')} with = + - @, a tab or a return: they leave as "
-            "they are, and a spreadsheet that opens the file may run them as formulas; import such columns as text",
+            "they are, and a spreadsheet that opens the file may run them as formulas; import such columns as text, or "
+            "release them with --spreadsheet-safe",
             "yellow",
         )
 
@@ -221,6 +248,9 @@ def _mistakes_together(writing: ReleaseOptions, entering: EnteringOptions, seed:
         "--with-verifier: a ledger keeps no programs; copy verify.py from a release without a ledger": (
             writing.with_verifier and has_ledger
         ),
+        "--spreadsheet-safe: a ledger enters a release in the format that came in; give it an Excel file instead": (
+            writing.spreadsheet_safe and has_ledger
+        ),
         "--seed: a ledger keeps each release, so none has to be made again; leave out --seed or --ledger": (
             seed is not None and has_ledger
         ),
@@ -228,9 +258,23 @@ def _mistakes_together(writing: ReleaseOptions, entering: EnteringOptions, seed:
     return [mistake for mistake, is_so in excluded.items() if is_so]
 
 
-def _mistakes_for_several(entering: EnteringOptions, reading: ReadingAnywhere, max_tuples: int | None) -> list[str]:
+def _mistakes_on_server(writing: ReleaseOptions, entering: EnteringOptions) -> list[str]:
+    """Return which options a release that becomes a table of a server cannot heed."""
+    given = {
+        "--ledger": entering.ledger is not None,
+        "--allow-unsafe": writing.allow_unsafe,
+        "--with-verifier": writing.with_verifier,
+        "--with-metadata": writing.with_metadata,
+        "--spreadsheet-safe": writing.spreadsheet_safe,
+        "--sign": writing.sign is not None,
+    }
+    said = [name for name, is_given in given.items() if is_given]
+    return [f"{' and '.join(said)}: only for a release that is a folder; give -o a folder"] if said else []
+
+
+def _mistakes_for_several(reading: ReadingAnywhere, max_tuples: int | None) -> list[str]:
     """Return which options several tables that belong together cannot heed."""
-    given = {"--ledger": entering.ledger, "--max-tuples": max_tuples, "--engine": reading.engine}
+    given = {"--max-tuples": max_tuples, "--engine": reading.engine}
     said = [name for name, value in given.items() if value not in (None, "duckdb")]
     return [f"{' and '.join(said)}: not offered for several tables that belong together; leave it out"] if said else []
 
@@ -256,7 +300,7 @@ def _algorithm_asked_for(
     return algorithm_named(name, **{**own, **asked})
 
 
-def release_facts(release: Release, written: Path) -> dict[str, object]:
+def release_facts(release: Release, written: str | Path) -> dict[str, object]:
     assert release.verdict is not None  # a release is verified before it is written
     return {
         "written": str(written),
@@ -318,7 +362,7 @@ def _much_lost(facts: Facts) -> str:
     )
 
 
-def summarize(release: Release, written: Path) -> None:
+def summarize(release: Release, written: str | Path) -> None:
     """Show what was released, what it cost and what the recount found."""
     assert release.verdict is not None  # a release is verified before it is written
     facts, form = release.facts, release.form
@@ -380,4 +424,6 @@ def _remarks(release: Release) -> Iterator[tuple[str, str]]:
     if lost := _much_lost(facts):
         yield lost, "yellow"
     if release.recoding.is_cut_short:
-        yield "cut short by the time limit: with more time the algorithm gives another release", "yellow"
+        limit = None if facts.limits is None else facts.limits.time_limit
+        after = "by the time limit" if limit is None else f"after {limit:g} s"
+        yield f"cut short {after}: with more time (--time-limit) the algorithm gives another release", "yellow"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson
+from indistinct.cli.options import AsJson, NamedRecipient
+from indistinct.cli.paths import policy_of_recipient
 from indistinct.errors import IndistinctError, TableError, VerificationError
 from indistinct.showing.words import counted
 
@@ -34,16 +35,16 @@ def gate(
         Path | None,
         typer.Option("--policy", metavar="FILE", help="The policy that each of them must be made for and satisfy."),
     ] = None,
+    recipient: NamedRecipient = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify every release at some paths, and fail if one does not hold what it promises.
 
-    For CI and pre-commit. Files that belong to no release are passed over; a folder without any release is a mistake.
+    A policy whose context enforces a threshold also fails a release whose risk is above it. For CI and pre-commit:
+    files that belong to no release are passed over; a folder without any release is a mistake.
     Exit code 4 says that a release failed.
     """
-    from indistinct.policy.files.policy_file import read_policy
-
-    policy = None if policy_path is None else read_policy(policy_path)
+    policy = None if policy_path is None else policy_of_recipient(policy_path, recipient)
     names = {*RELEASED, *(() if policy is None else policy.parts)}
     found = {folder: _why_it_fails(folder, policy) for folder in _release_folders(paths, names)}
     failed = {str(folder): why for folder, why in found.items() if why is not None}
@@ -62,6 +63,7 @@ def gate(
 
 def _why_it_fails(folder: Path, policy: Policy | None) -> str | None:
     """Say in one line what does not hold of a release; None if all does."""
+    from indistinct.pipeline.context_limit import risk_if_enforced
     from indistinct.proof.verdict import verify
     from indistinct.release.folder import MANIFEST, has_manifest
 
@@ -69,8 +71,11 @@ def _why_it_fails(folder: Path, policy: Policy | None) -> str | None:
         return f"there are tables of a release, and no {MANIFEST}"
     try:
         verdict = verify(folder, policy)
+        risk = risk_if_enforced(folder, policy) if verdict.passed else None
     except IndistinctError as error:
         return str(error)
+    if risk is not None and risk.is_above:
+        return risk.sentence
     return (
         None if verdict.passed else "; ".join(f"{one.name}: {one.detail}" for one in verdict.checks if not one.passed)
     )

@@ -20,7 +20,7 @@ from indistinct.cli.options import (
     Review,
     TermsOptions,
 )
-from indistinct.cli.options import Table as PrivateTable
+from indistinct.cli.paths import Tables, on_terms_of, tables_given
 from indistinct.errors import LedgerError, RefusedError, VerificationError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -239,7 +239,7 @@ def sweep(url: Ledger, folder: StoreFolder = None, as_json: AsJson = False) -> N
 @app.command()
 def check(
     policy_path: PolicyPath,
-    table: PrivateTable,
+    tables: Tables,
     url: Ledger,
     recipient: Recipient = "public",
     *,
@@ -256,10 +256,10 @@ def check(
     from indistinct.ledger import Ledger as Opened
     from indistinct.policy.files.policy_file import read_policy
 
-    policy = read_policy(policy_path)
+    policy = on_terms_of(read_policy(policy_path), recipient)
     with show.progress(None) as watch, Opened(url, folder=folder) as opened:
         found = opened.check(
-            table,
+            tables_given(policy, tables),
             policy,
             recipient=recipient or "public",
             algorithm=algorithm,
@@ -296,7 +296,7 @@ def add(
     from indistinct.ledger import Ledger as Opened
     from indistinct.policy.files.policy_file import read_policy
 
-    policy = read_policy(policy_path)
+    policy = on_terms_of(read_policy(policy_path), recipient)
     said = people.arguments() | {"review": review} | reading.arguments()
     with Opened(url, folder=folder) as opened:
         entry, found = opened.add(release, policy, original, recipient=recipient, purpose=purpose, **said)

@@ -10,7 +10,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import LEDGER_HELP, AsJson, PolicyPath, Reading
-from indistinct.cli.paths import tables_given
+from indistinct.cli.paths import on_terms_of, tables_given
 from indistinct.errors import ExposedError, OutputError, VerificationError
 
 EXIT_CODES = {"failed": VerificationError.exit_code, "broken": ExposedError.exit_code}
@@ -55,7 +55,9 @@ def report(
         str | None, typer.Option(help="What the table holds, of whom, from when. Else as in the policy.")
     ] = None,
     purpose: Annotated[str | None, typer.Option(help="What the release is for. Else as in the policy.")] = None,
-    recipient: Annotated[str | None, typer.Option(help="Who gets the release. Else as in the policy.")] = None,
+    recipient: Annotated[
+        str | None, typer.Option(help="Who gets the release: one that the policy names, on its terms, or anybody.")
+    ] = None,
     decided_by: Annotated[
         str | None, typer.Option(help="Who decided that the release may leave. Else as in the policy.")
     ] = None,
@@ -82,6 +84,8 @@ def report(
         if output.exists() and not replace:
             raise OutputError(f"{output} exists already; name another file, or say --replace")
     policy = read_policy(policy_path)
+    if recipient in policy.recipients:
+        policy, recipient = on_terms_of(policy, recipient), None
     about = {"data": data, "purpose": purpose, "recipient": recipient, "decided_by": decided_by}
     with show.progress() as watch:
         facts = report_facts(

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, ReadingAnywhere
-from indistinct.cli.paths import tables_given
+from indistinct.cli.options import AsJson, NamedRecipient, ReadingAnywhere
+from indistinct.cli.paths import policy_of_recipient, tables_given
 from indistinct.errors import PolicyError, VerificationError
 
 
@@ -47,6 +47,7 @@ def verify(
             show_default=False,
         ),
     ] = None,
+    recipient: NamedRecipient = None,
     *,
     reading: ReadingAnywhere,
     as_json: AsJson = False,
@@ -56,11 +57,12 @@ def verify(
     Without a policy a release folder is judged by its manifest, as a recipient can; what could not be checked is said.
     Exit code 4 says that a check failed.
     """
-    from indistinct.policy.files.policy_file import read_policy
     from indistinct.proof.verdict import verify as recount
 
     policy_path, release = policy_and_release_of(policy_and_release)
-    policy = None if policy_path is None else read_policy(Path(policy_path))
+    if policy_path is None and recipient is not None:
+        raise PolicyError("--recipient: is one that the policy names; give the policy as well")
+    policy = None if policy_path is None else policy_of_recipient(Path(policy_path), recipient)
     given: Any = original or None
     if policy is not None and original:
         given = tables_given(policy, original, "--original")

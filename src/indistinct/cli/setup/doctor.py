@@ -7,9 +7,10 @@ import platform
 import shutil
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+import time
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,7 +30,7 @@ OPTIONAL = {
     "nicegui": "the studio",
     "pandas": "pandas frames",
     "polars": "polars frames",
-    "psycopg": "ledgers in PostgreSQL",
+    "psycopg": "tables and ledgers in PostgreSQL",
     "pyspark": "Spark",
 }
 """What works without, and what it is for."""
@@ -46,12 +47,19 @@ class DoctorFinding:
     advice: str = ""
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    compile_kernels: Annotated[
+        bool, typer.Option("--compile", help="Compile the kernels of the usual searches now, not in the first run.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Look at the installation and the machine, and try a tiny release.
 
     Exit code 1 says that something that is needed is not well.
     """
     findings = [*_software(), *_machine(), *_self_test()]
+    if compile_kernels:
+        findings.append(_compiled_ahead())
     is_well = all(finding.is_well for finding in findings)
     if as_json:
         show.document({"is_well": is_well, "findings": [asdict(finding) for finding in findings]})
@@ -156,6 +164,38 @@ def _self_test() -> list[DoctorFinding]:
     found = f"{verdict.rows} rows released and verified" if verdict.passed else "the release did not verify"
     advice = "" if verdict.passed else "do not use this installation"
     return [_kernels(), DoctorFinding("self-test", found, verdict.passed, advice)]
+
+
+ROWS_TO_COMPILE = 60
+COMPILED_AHEAD = ("lattice", "regroup", "mondrian")
+"""What init and most policies name."""
+
+
+def _compiled_ahead() -> DoctorFinding:
+    """Make releases of a small made-up table with compiled kernels, with and without sensitive values."""
+    import pyarrow
+
+    import indistinct as ix
+    from indistinct.kernel import Interpreter, all_kernels
+
+    started = time.perf_counter()
+    Interpreter.is_slow = True  # kernels are compiled from now on, however few rows there are
+    cells = [str(place) for place in range(ROWS_TO_COMPILE)]
+    table = {"age": cells, "zip": cells[::-1], "ill": [cell[-1] for cell in cells]}
+    columns = {"age": ix.quasi(ix.intervals(5, 20)), "zip": ix.quasi(ix.prefix())}
+    policies = [
+        ix.Policy({**columns, "ill": ix.other()}, [ix.KAnonymity(3)], max_suppression=0.02),
+        ix.Policy({**columns, "ill": ix.sensitive()}, [ix.KAnonymity(3), ix.LDiversity(2)], max_suppression=0.02),
+    ]
+    arrow = pyarrow.table(table)
+    for policy in policies:
+        for name in COMPILED_AHEAD:
+            options = {"random_raise": 0.1} if name == "regroup" else {}
+            with ix.anonymize(arrow, replace(policy, algorithm=name, options=options)) as release:
+                release.verify(original=arrow).raise_if_failed()
+                ix.attacks.run(release, policy, original=arrow)
+    number = sum(bool(one.signatures) for one in all_kernels())
+    return DoctorFinding("compiled", f"{number} kernels in {time.perf_counter() - started:.0f} s")
 
 
 def _kernels() -> DoctorFinding:

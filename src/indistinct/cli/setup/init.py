@@ -11,10 +11,9 @@ import typer
 
 from indistinct.atomic_files import write_whole
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, RandomRaise, Reading, Table
+from indistinct.cli.options import AsJson, RandomRaise, Reading
+from indistinct.cli.paths import Tables, only_table
 from indistinct.errors import OutputError, PolicyError
-from indistinct.showing.numbers import figure
-from indistinct.showing.words import counted
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy
@@ -25,7 +24,7 @@ MOST_OFFERED = 8
 
 
 def init(
-    table: Table,
+    tables: Tables,
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="Hide each person among this number of rows.")] = 5,
     known: Annotated[
         int | None,
@@ -45,25 +44,55 @@ def init(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the policy here, not to stdout.")
     ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(help="hierarchy, or ranges: ranges and sets lose less, and name values that occur."),
+    ] = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Ask the five questions that matter most, each with what it costs.")
+    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="Show every column, not only those in doubt.")] = False,
     *,
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Guess a policy for a table: the role and the hierarchy of each column, and why.
 
-    Read every line before you rely on it: a guess cannot know what others know about your people.
+    Read every line before you rely on it: a guess cannot know what others know about your people. Of tables that belong
+    together give each as NAME=TABLE: their keys are found.
     """
+    linked = _linked_tables(tables)
+    if linked:
+        _init_linked(linked, k, output, reading, as_json=as_json)
+        return
+    table = only_table(tables)
     from indistinct.pipeline.suggesting import reasons, suggestion
     from indistinct.policy.files.policy_file import policy_toml
-    from indistinct.profiling import comments, profile
+    from indistinct.profiling import SaidRoles, comments, profile
+    from indistinct.progress import Watch
 
     limit = _suppression(max_suppression)
+    if labels not in (None, "hierarchy", "ranges") or (labels == "ranges" and (known or random_raise)):
+        raise PolicyError("--labels: say hierarchy or ranges; ranges go neither with --known nor with --random-raise")
     if output is not None and output.exists():
         raise OutputError(f"{output} exists already; name another file, or remove it")
     with show.progress() as watch:
         found = profile(table, k, watch=watch, **reading.arguments())
-        suggested = suggestion(found, k, limit, diverse=diverse if known is None else False, watch=watch)
-    policy = suggested.policy
+    answers = None
+    if ask:
+        from indistinct.cli.setup.init_questions import ask as ask_all
+
+        answers = ask_all(found, k, Watch())
+        k = answers.k
+    with show.progress() as watch:
+        if answers is not None:
+            said = SaidRoles(answers.person, answers.known, answers.secret)
+            found = profile(table, k, said=said, watch=watch, **reading.arguments())
+        kept = answers.kept if answers is not None else ()
+        is_diverse = diverse if known is None else False
+        has_ranges = labels == "ranges" or (labels is None and answers is not None and answers.has_ranges)
+        suggested = suggestion(found, k, limit, diverse=is_diverse, kept=kept, has_ranges=has_ranges, watch=watch)
+    policy, found = suggested.policy, suggested.profile
     if random_raise is not None:
         policy = _with_random_raise(policy, random_raise, known)
     why = reasons(found, policy, suggested.weighed)
@@ -77,6 +106,7 @@ def init(
             f"{policy.algorithm}, because groups by all columns may be small, and others would make them of {k} rows",
             f"known = {known}: any {known} quasi columns are shared by {k}; who knows more may find people alone",
         ]
+    why = [*(answers.said if answers is not None else ()), *why]
     text = _head(table, why) + policy_toml(policy, comments(found)) + ("" if known else _offered_models(policy, found))
     if output is not None:
         write_whole(output, text)
@@ -86,13 +116,53 @@ def init(
         return
     if output is None:
         typer.echo(text, nl=False)
-    _summarize(found)
+    from indistinct.cli.setup.init_questions import summarize
+
+    summarize(found, is_whole=every)
     for reason in why:
         show.say(reason)
     name = output or "policy.toml"
     if output is None:
         show.say("save it as policy.toml and mend what is wrong; then:", show.QUIET)
     show.next_steps(["check", name, table], ["anonymize", name, table, "-o", "release"])
+
+
+def _linked_tables(given: Sequence[str]) -> dict[str, str]:
+    """Return the tables that belong together, by name; none if one table is given."""
+    named = [one.partition("=") for one in given]
+    if len(given) == 1 and (not named[0][1] or Path(given[0]).exists()):
+        return {}
+    if not all(name and path for name, _, path in named):
+        raise PolicyError("TABLE: several tables belong together; give each as NAME=TABLE")
+    if len({name for name, _, _ in named}) < len(named):
+        raise PolicyError("TABLE: two tables have one name; give each another")
+    return {name: path for name, _, path in named}
+
+
+def _init_linked(tables: dict[str, str], k: int, output: Path | None, reading: Reading, *, as_json: bool) -> None:
+    """Write a first policy for tables that belong together."""
+    from indistinct.pipeline.suggesting import linked_suggestion
+    from indistinct.policy.files.policy_file import policy_toml
+
+    if output is not None and output.exists():
+        raise OutputError(f"{output} exists already; name another file, or remove it")
+    with show.progress() as watch:
+        made = linked_suggestion(tables, k, watch=watch, **reading.arguments())
+    text = _head(", ".join(tables), made.reasons) + policy_toml(made.policy, made.comments())
+    if output is not None:
+        write_whole(output, text)
+    if as_json:
+        written = None if output is None else str(output)
+        found = {name: one.to_dict() for name, one in made.profiles.items()}
+        show.document({"tables": found, "reasons": list(made.reasons), "policy": text, "written": written})
+        return
+    if output is None:
+        typer.echo(text, nl=False)
+    for reason in made.reasons:
+        show.say(reason)
+    given = [f"{name}={path}" for name, path in tables.items()]
+    name = output or "policy.toml"
+    show.next_steps(["check", name, *given], ["anonymize", name, *given, "-o", "release"])
 
 
 def _with_known(policy: Policy, k: int, known: int) -> Policy:
@@ -166,19 +236,3 @@ def _offered_models(policy: Policy, found: Profile) -> str:
             said += ['# model = "alpha-k"', f"# k = {DIVERSE}", f"# alpha = {{ {shares} }}"]
             said += [f"# column = {toml(one.name)}", ""]
     return "\n".join(said)
-
-
-def _summarize(found: Profile) -> None:
-    """Tell on stderr what was guessed about each column, and why."""
-    made = show.table(
-        f"{counted(found.rows, 'row')}, {counted(len(found.columns), 'column')}",
-        "column",
-        "role",
-        "distinct",
-        "missing",
-        "why",
-        right=("distinct", "missing"),
-    )
-    for column in found.columns:
-        made.add_row(column.name, column.role, figure(column.distinct), figure(column.missing), column.reason)
-    show.words().print(made)

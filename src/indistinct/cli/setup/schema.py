@@ -1,15 +1,27 @@
-"""``indistinct schema``: the JSON Schema of policy files, for editors that complete and check them."""
+"""``indistinct schema``: the JSON Schema of policy files, for editors, and of saved recodings."""
 
 from __future__ import annotations
+
+from typing import Annotated
+
+import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson
 
 
-def schema(as_json: AsJson = False) -> None:
+def schema(
+    recoding: Annotated[bool, typer.Option("--recoding", help="That of saved recodings.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Print the JSON Schema of policy files."""
     from indistinct.policy.files.policy_schema import policy_schema
 
+    if recoding:
+        from indistinct.recoding.saved import recoding_schema
+
+        show.document(recoding_schema())
+        return
     show.document(policy_schema())
     if not as_json:
         show.say(

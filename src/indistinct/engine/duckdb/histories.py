@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 
@@ -12,7 +13,18 @@ from indistinct.array_types import BoolArray, IntArray
 from indistinct.engine.arrays import numbers
 from indistinct.engine.duckdb.dialect import DUCKDB, literal, quote
 from indistinct.engine.duckdb.session import Session
-from indistinct.engine.plans import HISTORY, KEY, PERSON, ROW, STATE, PlacedRows, Recognition, ValueCounts
+from indistinct.engine.plans import (
+    HISTORY,
+    KEY,
+    PARENT,
+    PERSON,
+    ROW,
+    STATE,
+    PlacedRows,
+    Recognition,
+    TableMembers,
+    ValueCounts,
+)
 from indistinct.engine.sql.digests import keyed_digest, name_digest
 from indistinct.errors import TableError
 
@@ -36,8 +48,9 @@ def recognise_sql(relation: str, texts: Mapping[str, str], how: Recognition) -> 
     if how.person:
         key = "(row_number() OVER ())::VARCHAR"  # it only finds a released row in the table again
         person = name_digest(DUCKDB, [texts[column] for column in how.person], how.secret)
-        row = keyed_digest(DUCKDB, [texts[column] for column in how.row], how.secret)
-        whose = f", {person} AS {quote(PERSON)}, {row} AS {quote(ROW)}"
+        whose = f", {person} AS {quote(PERSON)}, {_row_digest(texts, how.row, how.table, how.secret)} AS {quote(ROW)}"
+    if how.parent:
+        whose += f", {_row_digest(texts, how.parent, how.above, how.secret)} AS {quote(PARENT)}"
     state = keyed_digest(DUCKDB, [texts[column] for column in how.state], how.secret)
     as_text = ", ".join(f"nullif({texts[column]}, '') AS {quote(column)}" for column in how.based)
     cells = f"* REPLACE ({as_text})" if how.based else "*"
@@ -54,6 +67,12 @@ def recognise_sql(relation: str, texts: Mapping[str, str], how: Recognition) -> 
         f"SELECT o.*{changed}, e.cell::VARCHAR AS {quote(HISTORY)} FROM ({own}) AS o "
         f"LEFT JOIN read_parquet({literal(str(how.earlier))}) AS e ON o.{quote(KEY)} = e.key"
     )
+
+
+def _row_digest(texts: Mapping[str, str], columns: Sequence[str], table: str, secret: str) -> str:
+    """Return the SQL of what tells a row apart: of one of several tables also which of them it is in."""
+    told = [texts[column] for column in columns]
+    return keyed_digest(DUCKDB, [literal(table), *told] if table else told, secret)
 
 
 def refuse_unusable_keys(session: Session, told: str, how: Recognition) -> None:
@@ -80,12 +99,13 @@ def refuse_unusable_keys(session: Session, told: str, how: Recognition) -> None:
 
 
 def members_sql(
-    released: str, told: str, labels: Mapping[str, str], values: Mapping[str, str], has_people: bool = False
+    released: str, told: str, labels: Mapping[str, str], values: Mapping[str, str], whose: Sequence[str] = ()
 ) -> str:
     """Return the SQL of who was released in which group: key, state, group, the group's labels, and values.
 
-    Where a person may have several rows, the key is hers, ``row_key`` tells her rows apart, and rows that were not
-    released are there as well, in the group ABSENT: they existed, so that no other row is taken for them.
+    Where a person may have several rows, ``whose`` has the columns that tell it: the key is hers, ``row_key`` tells her
+    rows apart, ``parent`` the row of another table that it belongs to, and rows that were not released are there as
+    well, in the group ABSENT: they existed, so that no other row is taken for them.
     """
     groups = [f"g{position}" for position in range(len(labels))]
     cells = "".join(f", {text} AS {name}" for name, text in zip(groups, labels.values(), strict=True))
@@ -93,19 +113,53 @@ def members_sql(
     shown = "".join(
         f", nullif({name}, '') AS {quote(f'label.{column}')}" for name, column in zip(groups, labels, strict=True)
     ) + "".join(f", nullif(v{position}, '') AS {quote(f'value.{column}')}" for position, column in enumerate(values))
-    order = ", ".join(groups)
-    whose = f", {quote(PERSON)} AS person, {quote(ROW)} AS row_key" if has_people else ""
-    told_rows = f"SELECT {quote(KEY)} AS key, {quote(STATE)} AS state{whose}{own} FROM {told}"
-    if not has_people:
+    order = ", ".join(groups) or "1"  # a table without quasi columns is one group
+    names = {PERSON: "person", ROW: "row_key", PARENT: "parent"}
+    told_by = "".join(f", {quote(column)} AS {names[column]}" for column in whose)
+    told_rows = f"SELECT {quote(KEY)} AS key, {quote(STATE)} AS state{told_by}{own} FROM {told}"
+    if not whose:
         return (
             f'SELECT key, state, dense_rank() OVER (ORDER BY {order}) - 1 AS "group"{shown} '
             f"FROM (SELECT {quote(KEY)} AS key{cells} FROM {released}) JOIN ({told_rows}) USING (key)"
         )
     return (
-        f'SELECT person AS key, row_key, state, coalesce(g, {ABSENT}) AS "group"{shown} FROM ({told_rows}) LEFT JOIN '
+        f"SELECT person AS key, row_key, {'parent, ' if PARENT in whose else ''}state, "
+        f'coalesce(g, {ABSENT}) AS "group"{shown} FROM ({told_rows}) LEFT JOIN '
         f"(SELECT *, dense_rank() OVER (ORDER BY {order}) - 1 AS g "
         f"FROM (SELECT {quote(KEY)} AS key{cells} FROM {released})) USING (key)"
     )
+
+
+def join_members(tables: Sequence[TableMembers], path: Path) -> None:
+    """Write who was released in which group of several tables, those that others belong to first, as one file.
+
+    Beside what the file of one table has, each row says in which table it is (``tab``), how many rows it stands below
+    (``depth``) and whether its name is its own (``named``). No group is in two tables; values of other tables are null.
+    """
+    names = [f"{table.name}.{column}" for table in tables for column in table.values]
+    depths: dict[str, int] = {}
+    parts = []
+    with closing(Session("the ledger", None, None)) as session:
+        for number, table in enumerate(tables):
+            depths[table.name] = 0 if table.above is None else depths[table.above] + 1
+            own = {f"{table.name}.{column}": f"coalesce({quote(f'value.{column}')}, '')" for column in table.values}
+            values = "".join(f", {own.get(name, 'NULL::VARCHAR')} AS {quote(f'value.{name}')}" for name in names)
+            scan = f"read_parquet({literal(str(table.path))}) AS m"
+            if not table.has_people:
+                scan += (
+                    f" JOIN (SELECT row_key, key AS whose FROM {quote(str(table.above))}) AS a ON m.parent = a.row_key"
+                )
+            session.execute(
+                f"CREATE TABLE {quote(table.name)} AS SELECT {'key' if table.has_people else 'whose AS key'}, "
+                f"m.row_key, {'NULL::VARCHAR' if table.above is None else 'parent'} AS parent, {number} AS tab, "
+                f"{depths[table.name]} AS depth, {str(table.named).lower()} AS named, "
+                f'CASE WHEN "group" = {ABSENT} THEN {ABSENT} ELSE "group" * {len(tables)} + {number} END AS "group"'
+                f"{values} FROM {scan}"
+            )
+            parts.append(f"SELECT * FROM {quote(table.name)}")
+        session.execute(
+            f"COPY ({' UNION ALL '.join(parts)}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)"
+        )
 
 
 class Histories:
@@ -232,7 +286,8 @@ class RowHistories(Histories):
 
     ``links`` has a number for each release whose pseudonyms link the rows of a person, the same for releases with the
     same pseudonyms. Rows that are linked, in one release or by turns over several, are a bundle, and bundles whose rows
-    were in the same groups form a cell.
+    were in the same groups form a cell. With ``has_trees`` rows are of several tables, and those of a cell also belong
+    to each other in the same way.
 
     A row is recognised by the person and by what tells her rows apart. ``tells_rows`` says which of the files have
     that; in the others everybody has one row. With ``names_rows`` it is a name that a row keeps. Without, it is the
@@ -247,24 +302,27 @@ class RowHistories(Histories):
         names_rows: bool,
         *,
         links: Sequence[int | None] | None = None,
+        has_trees: bool = False,
         memory_limit: str | None = None,
         threads: int | None = None,
     ) -> None:
         self._tells_rows = list(tells_rows)
         self._names_rows = names_rows
         self._links = list(links or [None] * len(members))
+        self._has_trees = has_trees
         super().__init__(members, memory_limit=memory_limit, threads=threads)
 
     def _make_cells(self) -> None:
         """Create the tables of cells and of rows; a row of the private table is one, whichever releases it is in."""
-        groups = ", ".join(self._groups)
+        of_one = f"NULL::UUID AS parent, 0 AS tab, 0 AS depth, {str(self._names_rows).lower()} AS named"
+        belongs = "parent::UUID AS parent, tab, depth, named" if self._has_trees else of_one
         each = " UNION ALL ".join(
             f"SELECT key::UUID AS key, {'row_key::UUID' if tells else 'NULL::UUID'} AS row_key, {position} AS release, "
-            f'"group"::INTEGER AS g FROM {self._scan(position)}'
+            f'"group"::INTEGER AS g, {belongs} FROM {self._scan(position)}'
             for position, tells in enumerate(self._tells_rows)
         )
         self._session.execute(f"CREATE TABLE placed AS {each}")
-        if not self._names_rows and self._most_rows() <= 1:
+        if not self._has_trees and not self._names_rows and self._most_rows() <= 1:
             self._session.execute("UPDATE placed SET row_key = NULL")
         pivoted = ", ".join(
             f"coalesce(max(g) FILTER (release = {position}), {ABSENT}) AS {name}, "
@@ -272,17 +330,18 @@ class RowHistories(Histories):
             for position, name in enumerate(self._groups)
         )
         self._session.execute(
-            f"CREATE TABLE threads AS SELECT key, row_key, {pivoted}, row_number() OVER () AS bundle "
+            f"CREATE TABLE threads AS SELECT key, row_key, {pivoted}, min(parent) AS parent, min(tab) AS tab, "
+            "min(depth) AS depth, bool_and(named) AS named, row_number() OVER () AS bundle "
             "FROM (SELECT *, row_number() OVER (PARTITION BY key, row_key, release ORDER BY g DESC) AS number "
             "FROM placed) GROUP BY key, row_key, number"
         )
         self._link_rows()
+        self._describe_rows()
         highest = ", ".join(f"max({name}) AS {name}" for name in self._groups)
-        own = f"concat_ws(',', {groups})"
-        is_released = " OR ".join(f"{name} <> {ABSENT}" for name in self._groups)
         self._session.execute(
-            f"CREATE TABLE bundles AS SELECT key, bundle, {highest}, string_agg({own}, ';' ORDER BY {own}) AS profile "
-            f"FROM threads WHERE {is_released} GROUP BY key, bundle"
+            f"CREATE TABLE bundles AS SELECT key, bundle, {highest}, "
+            "string_agg(own, ';' ORDER BY own) FILTER (depth = 0) AS profile "
+            f"FROM threads WHERE {self._is_released} GROUP BY key, bundle"
         )
         self._session.execute(
             f"CREATE TABLE cells AS SELECT {highest}, count(DISTINCT key) AS size, profile, row_number() OVER "
@@ -315,6 +374,26 @@ class RowHistories(Histories):
                     f"REPLACE (CASE WHEN {is_linked} THEN {joined} ELSE bundle END AS bundle) FROM threads"
                 )
 
+    @property
+    def _is_released(self) -> str:
+        """The SQL of whether a row was released at all."""
+        return " OR ".join(f"{name} <> {ABSENT}" for name in self._groups)
+
+    def _describe_rows(self) -> None:
+        """Say of each row, as ``own``, in which groups it was, and the same of the rows that belong to it."""
+        own = f"concat_ws(',', {', '.join(self._groups)})"
+        self._session.execute(f"CREATE OR REPLACE TABLE threads AS SELECT *, {own} AS own FROM threads")
+        deepest = int(self._session.fetch("SELECT coalesce(max(depth), 0) FROM threads")[0][0])
+        for depth in range(deepest, 0, -1):
+            below = (
+                "SELECT key, parent, '[' || string_agg(own, ';' ORDER BY own) || ']' AS below FROM threads "
+                f"WHERE depth = {depth} AND ({self._is_released}) GROUP BY key, parent"
+            )
+            self._session.execute(
+                "CREATE OR REPLACE TABLE threads AS SELECT t.* REPLACE (t.own || coalesce(b.below, '') AS own) "
+                f"FROM threads AS t LEFT JOIN ({below}) AS b ON t.key = b.key AND t.row_key = b.parent"
+            )
+
     def _most_rows(self) -> int:
         """Return the most rows that anybody has in a release."""
         found = self._session.fetch("SELECT max(n) FROM (SELECT count(*) AS n FROM placed GROUP BY key, release)")
@@ -339,28 +418,32 @@ class RowHistories(Histories):
         """Return the numbers of people of whom it is not certain which of their rows became which.
 
         Those are people with two rows of which neither is in a release that has the other, since the one may have
-        become the other; and people with equal rows that went to several groups of a release.
+        become the other; people with equal rows that went to several groups of a release; and those of whom a row went
+        from one row of another table to another one.
         """
-        if self._names_rows:
-            return np.zeros(0, np.int64)
         apart = " AND ".join(f"NOT (a.is_in_{name} AND b.is_in_{name})" for name in self._groups)
         present = ", ".join(f"is_in_{name}" for name in self._groups)
-        patterns = f"(SELECT DISTINCT key, {present} FROM people)"
-        may_be_one = f"SELECT a.key FROM {patterns} AS a JOIN {patterns} AS b ON a.key = b.key WHERE {apart}"
+        patterns = f"(SELECT DISTINCT key, tab, {present} FROM people WHERE NOT named)"
+        may_be_one = f"SELECT a.key FROM {patterns} AS a JOIN {patterns} AS b USING (key, tab) WHERE {apart}"
+        moved = "SELECT key FROM placed GROUP BY key, row_key HAVING min(parent) <> max(parent)"
         scattered = (
             "SELECT key FROM (SELECT key, row_key, release, count(DISTINCT g) AS n FROM placed GROUP BY ALL) "
             "GROUP BY key, row_key HAVING max(n) > 1 AND count(*) > 1"
         )
         found = self._session.arrow(
-            f"SELECT DISTINCT person FROM people WHERE key IN ({may_be_one}) OR key IN ({scattered}) ORDER BY person"
+            f"SELECT DISTINCT person FROM people WHERE key IN ({may_be_one}) OR key IN ({scattered}) "
+            f"OR key IN ({moved}) ORDER BY person"
         )
         return numbers(found["person"]).astype(np.int64)
 
     def rows_in(self, release: int, columns: Sequence[str]) -> PlacedRows:
-        """Return the rows of a release: whose each is, the cell that it is in, and its values in some columns."""
-        values = "".join(
-            f", coalesce(m.{quote(f'value.{column}')}, '') AS v{position}" for position, column in enumerate(columns)
-        )
+        """Return the rows of a release: whose each is, the cell that it is in, and its values in some columns.
+
+        A value below 0 is none: the row is of a table that has no such column.
+        """
+        cells = [f"m.{quote(f'value.{column}')}" for column in columns]
+        given = cells if self._has_trees else [f"coalesce({cell}, '')" for cell in cells]
+        values = "".join(f", {cell} AS v{position}" for position, cell in enumerate(given))
         own = "m.row_key::UUID" if self._tells_rows[release] else "NULL::UUID"
         found = self._session.arrow(
             f"SELECT DISTINCT p.person, p.cell{values} FROM {self._scan(release)} AS m JOIN people AS p "
@@ -374,6 +457,6 @@ class RowHistories(Histories):
         return PlacedRows(
             numbers(found["person"]).astype(np.int64),
             numbers(found["cell"]).astype(np.int64),
-            {column: np.asarray(codes.indices, np.int64) for column, codes in coded.items()},
+            {column: np.asarray(codes.indices.fill_null(-1), np.int64) for column, codes in coded.items()},
             {column: tuple(text or None for text in codes.dictionary.to_pylist()) for column, codes in coded.items()},
         )

@@ -23,10 +23,13 @@ from indistinct.engine.duckdb.recoding import LINE, Stored
 from indistinct.engine.duckdb.session import Session
 from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.duckdb.table_files import write_file
-from indistinct.engine.plans import PERSON, Condition, Recognition
+from indistinct.engine.plans import PARENT, PERSON, ROW, Condition, Recognition
 from indistinct.engine.rows import Rows
 from indistinct.engine.sql.dialect import Cell, eligible
 from indistinct.engine.sql.rows import SqlRows, surplus
+
+MOST_STORED = 20_000_000
+"""Cells: a larger table is read again by every question, since a copy would take a third of a gigabyte or more."""
 
 
 class DuckRows(SqlRows):
@@ -61,6 +64,17 @@ class DuckRows(SqlRows):
     def with_max_tuples(self, max_tuples: int) -> DuckRows:
         session, relation = self.source.session, self.source.relation
         return DuckRows(session, relation, self._origin, self._typed, max_tuples=max_tuples)
+
+    def as_stored(self) -> DuckRows:
+        session, repeats = self.source.session, self.source.repeats
+        is_at_hand = isinstance(repeats, StoredRows) or (repeats is not None and repeats.distinct_rows() is not None)
+        if is_at_hand or self.count() * len(self.columns()) > MOST_STORED:
+            rows = DuckRows(session, self.source.relation, self._origin, self._typed, max_tuples=self.max_tuples)
+        else:
+            cells = {column: quote(column) for column in self.columns()}
+            rows = self.select(cells, self.source.relation, frozenset(cells), is_stored=True)
+        rows._count, rows.unreadable = self._count, self.unreadable
+        return rows
 
     def with_names(self, names: Mapping[str, str]) -> DuckRows:
         new = {column: names.get(column, column) for column in self.columns()}
@@ -112,8 +126,9 @@ class DuckRows(SqlRows):
         table = self.source.session.arrow(f"SELECT * FROM {self.source.relation}")
         return self._origin.to_native(without_rests(table), self._typed)
 
-    def write(self, folder: Path, name: str = "table") -> Path:
-        return write_file(self.source, folder, name, self._origin)
+    def write(self, folder: Path, name: str = "table", kind: str | None = None) -> Path:
+        origin = self._origin if kind is None else replace(self._origin, kind=kind, table=name)
+        return write_file(self.source, folder, name, origin)
 
     def format(self) -> dict[str, str]:
         return {} if self._origin.delimiter is None else {"delimiter": self._origin.delimiter}
@@ -177,8 +192,8 @@ class DuckRows(SqlRows):
         assert isinstance(released, DuckRows)
         labels = {column: released.source.text(column) for column in group}
         cells = {column: self.source.text(column) for column in values}
-        has_people = PERSON in self.columns()
-        query = members_sql(released.source.relation, self.source.relation, labels, cells, has_people)
+        whose = [column for column in (PERSON, ROW, PARENT) if column in self.columns()]
+        query = members_sql(released.source.relation, self.source.relation, labels, cells, whose)
         self.source.session.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from indistinct.engine.arrays import numbers
+from indistinct.engine.arrays import WideCodes, encode_texts, integers, numbers, text_column
 from indistinct.engine.duckdb.dialect import DUCKDB, DuckCell, quote
 from indistinct.engine.duckdb.distinct_lines import Repeats, WeightedRows
 from indistinct.engine.duckdb.session import Session
@@ -23,6 +23,10 @@ from indistinct.engine.sql.dialect import eligible
 from indistinct.engine.sql.rows import ColumnValues, SqlSource
 from indistinct.errors import TableError
 
+WIDE = 400
+"""The most columns that are encoded by statements."""
+MOST_WIDE_CELLS = 200_000_000
+"""The most cells of wide tables whose codes are held beside DuckDB; a byte each, mostly."""
 AT_ONCE = 40
 """The most columns in one statement; more are encoded step by step."""
 
@@ -94,6 +98,8 @@ class Encoding:
     weight: str | None
     """The column of ``relation`` with the number of rows that are alike; ``coded`` has it as n."""
     rows: int = 0
+    wide: WideCodes | None = None
+    """The codes of wide tables, which are found together with the values."""
 
     @property
     def number_of_rows(self) -> str:
@@ -110,11 +116,57 @@ def make_encoding(
 ) -> tuple[Encoding, ColumnValues]:
     """Create the dictionary; return where it is, without rows, and the distinct values of each column."""
     columns, condition = tuple(columns), eligible(where, source.cell)
+    if _is_wide(source, columns):
+        return _encode_wide(source, columns, condition)
     distinct = source.distinct_rows()
     if distinct is not None:
         with suppress(TableError):  # a line that cannot be parsed: of all lines it is said which one it is
             return _encode(source, columns, condition, distinct)
     return _encode(source, columns, condition, WeightedRows(source.relation, None))
+
+
+def _is_wide(source: DuckSource, columns: tuple[str, ...]) -> bool:
+    """Return whether columns are many, and the whole table is text, which is what it is in Arrow, too."""
+    is_known = all(column in source.types for column in columns)
+    if len(columns) <= WIDE or not is_known or any(kind != "VARCHAR" for kind in source.types.values()):
+        return False
+    return source.rows_of(source.relation) * len(columns) <= MOST_WIDE_CELLS
+
+
+def _encode_wide(source: DuckSource, columns: tuple[str, ...], condition: str) -> tuple[Encoding, ColumnValues]:
+    dictionary, coded = source.session.fresh("dictionary"), source.session.fresh("coded")
+    found = _wide_codes(source, f"{source.relation} WHERE {condition}", columns)
+    _store_dictionary(source.session, dictionary, found.values)
+    sizes = tuple(len(found.values[column]) for column in columns)
+    made = Encoding(columns, sizes, dictionary, coded, condition, source.relation, None, wide=found)
+    return made, found.values
+
+
+def _wide_codes(source: DuckSource, rows: str, columns: Sequence[str], copied: Sequence[str] = ()) -> WideCodes:
+    return encode_texts(source.session.stream(f"SELECT * FROM {rows}"), columns, copied)
+
+
+def _store_dictionary(session: Session, dictionary: str, values: ColumnValues) -> None:
+    """Create the table of distinct values with their codes, as statements would."""
+    sizes = [len(own) for own in values.values()]
+    positions = np.repeat(np.arange(len(sizes)), sizes)
+    codes = np.concatenate([np.arange(size) for size in sizes] or [np.zeros(0, np.int64)])
+    texts = [text or "" for own in values.values() for text in own]
+    table = pa.table({"position": integers(positions), "text": text_column(texts), "code": integers(codes)})
+    with session.registered_table(table) as given:
+        session.execute(
+            f"CREATE TABLE {dictionary} AS SELECT position::INTEGER AS position, text::VARCHAR AS text, "
+            f"code::BIGINT AS code FROM {given}"
+        )
+
+
+def _store_codes(session: Session, found: WideCodes, table: str) -> None:
+    """Create the table of codes and copied cells."""
+    both = found.codes
+    for name in found.copied.column_names:
+        both = both.append_column(name, found.copied[name])
+    with session.registered_table(both) as given:
+        session.execute(f"CREATE TABLE {table} AS SELECT * FROM {given}")
 
 
 def _encode(
@@ -135,6 +187,8 @@ def with_codes(source: DuckSource, encoding: Encoding) -> Encoding:
     """Create the table of codes; return where they are, and of how many rows."""
     try:
         store_coded_rows(source, encoding, (), encoding.coded)
+        if encoding.wide is not None:
+            return replace(encoding, rows=encoding.wide.codes.num_rows)
         return replace(encoding, rows=count_known_codes(source, encoding, encoding.coded))
     except BaseException:
         source.session.drop(encoding.coded)
@@ -143,8 +197,17 @@ def with_codes(source: DuckSource, encoding: Encoding) -> Encoding:
 
 def store_coded_rows(source: DuckSource, encoding: Encoding, copied: Iterable[str], table: str) -> None:
     """Create the table of the eligible rows: c0, c1, … are the codes of encoded columns, o0, o1, … copied columns."""
-    texts = [f"{source.text(column)} AS t{position}" for position, column in enumerate(encoding.columns)]
+    copied = list(copied)
+    if encoding.wide is not None:
+        found = encoding.wide
+        if copied:  # which are read with the codes of their own rows once more, as below
+            rows = f"{encoding.relation} WHERE {encoding.where}"
+            found = _wide_codes(source, rows, encoding.columns, copied)
+            source.refuse_changed(found.values != encoding.wide.values)
+        _store_codes(source.session, found, table)
+        return
     others = [f"{source.cell(column).own} AS o{position}" for position, column in enumerate(copied)]
+    texts = [f"{source.text(column)} AS t{position}" for position, column in enumerate(encoding.columns)]
     number = "0 AS nothing" if encoding.weight is None else f"{quote(encoding.weight)} AS n"
     cells = f"SELECT {', '.join([*texts, *others, number])} FROM {encoding.relation} WHERE {encoding.where}"
     shown = [*(f"o{place}" for place in range(len(others))), *([] if encoding.weight is None else ["n"])]
@@ -194,6 +257,8 @@ def count_known_codes(source: DuckSource, encoding: Encoding, coded: str) -> int
 
     Then the table changed between two scans.
     """
+    if encoding.wide is not None:  # whose values were compared already
+        return source.rows_of(coded)
     unknown = " OR ".join(f"c{position} IS NULL" for position in range(len(encoding.columns))) or "false"
     rows, strangers = source.session.fetch(
         f"SELECT {encoding.number_of_rows}, count(*) FILTER (WHERE {unknown}) FROM {coded}"

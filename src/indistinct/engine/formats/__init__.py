@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-from indistinct.engine.formats.file_format import COMPRESSED, Contents, FileFormat, Reading
+from indistinct.engine.formats.file_format import COMPRESSED, Contents, FileFormat, FileReading
 
 __all__ = [
     "FORMATS",
     "Contents",
     "FileFormat",
-    "Reading",
+    "FileReading",
     "format_of",
     "format_to_write",
     "load_format",

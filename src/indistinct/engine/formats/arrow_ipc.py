@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.engine.arrays import without_rests
-from indistinct.engine.formats.file_format import Contents, FileFormat, Reading
+from indistinct.engine.formats.file_format import Contents, FileFormat, FileReading
 from indistinct.errors import TableError
 
 
@@ -21,10 +21,10 @@ class ArrowIPC(FileFormat):
     suffixes = (".arrow", ".feather", ".ipc")
     is_canonical = True
 
-    def open(self, path: Path, reading: Reading, scratch: Callable[[], Path]) -> Contents:
+    def open(self, path: Path, reading: FileReading, scratch: Callable[[], Path]) -> Contents:
         return Contents(_read(path))
 
-    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: FileReading) -> list[str]:
         table = _read(path)
         found = ["metadata of its own"] if table.schema.metadata or _has_remarks(path) else []
         for field, column in zip(table.schema, table.columns, strict=True):

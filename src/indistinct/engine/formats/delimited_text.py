@@ -23,7 +23,7 @@ import numpy as np
 
 from indistinct.atomic_files import OWNER_ONLY
 from indistinct.engine.formats import name_formats
-from indistinct.engine.formats.file_format import COMPRESSED, Contents, FileFormat, Reading, open_packed
+from indistinct.engine.formats.file_format import COMPRESSED, Contents, FileFormat, FileReading, open_packed
 from indistinct.errors import TableError
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -61,12 +61,12 @@ class DelimitedText(FileFormat):
     is_text = True
     is_canonical = True
 
-    def open(self, path: Path, reading: Reading, scratch: Callable[[], Path]) -> Contents:
+    def open(self, path: Path, reading: FileReading, scratch: Callable[[], Path]) -> Contents:
         layout = read_layout(path, scratch, reading.delimiter, reading.encoding)
         _refuse_cells_as_names(path.name, layout.names, layout.repeated)
         return Contents(layout, delimiter=layout.delimiter)
 
-    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: FileReading) -> list[str]:
         with path.open("rb") as file:
             start = file.read(SAMPLE_BYTES)
             file.seek(0)

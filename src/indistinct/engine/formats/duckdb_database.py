@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from indistinct.engine.formats.file_format import Contents, FileFormat, Reading
+from indistinct.engine.formats.file_format import Contents, FileFormat, FileReading
 from indistinct.errors import TableError
 
 _OWN = "NOT internal AND database_name = current_database()"
@@ -49,10 +49,10 @@ class DuckDBDatabase(FileFormat):
     name = "DuckDB (file.duckdb::table)"
     suffixes = (".duckdb", ".db", ".ddb")
 
-    def open(self, path: Path, reading: Reading, scratch: Callable[[], Path]) -> Contents:
+    def open(self, path: Path, reading: FileReading, scratch: Callable[[], Path]) -> Contents:
         return Contents(DatabaseTable(path, reading.table), table=reading.table or "release")
 
-    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: FileReading) -> list[str]:
         try:
             with duckdb.connect(str(path), read_only=True) as database:
                 counted = {words: database.execute(query).fetchone() for words, query in HIDDEN.items()}

@@ -23,7 +23,7 @@ from xml.etree import ElementTree  # nosec B405 # see where it is parsed
 
 import pyarrow as pa
 
-from indistinct.engine.formats.file_format import Contents, FileFormat, Reading
+from indistinct.engine.formats.file_format import Contents, FileFormat, FileReading
 from indistinct.engine.formats.typed_columns import LARGEST_EXACT, arrow_column, cell_text
 from indistinct.errors import MissingExtraError, TableError
 from indistinct.showing.words import counted
@@ -69,7 +69,7 @@ class Excel(FileFormat):
     suffixes = (".xlsx", ".xlsm")
     most_rows = 1_048_575
 
-    def open(self, path: Path, reading: Reading, scratch: Callable[[], Path]) -> Contents:
+    def open(self, path: Path, reading: FileReading, scratch: Callable[[], Path]) -> Contents:
         with _workbook(path, data_only=True) as values, _workbook(path, data_only=False) as formulas:
             sheet = _choose_sheet(path.name, values, reading.sheet)
             rows = _rows(path.name, values[sheet], formulas[sheet])
@@ -78,7 +78,7 @@ class Excel(FileFormat):
         names, columns = _named_columns(path.name, rows)
         return Contents(pa.table([arrow_column(cells) for cells in columns], names), table=sheet)
 
-    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: FileReading) -> list[str]:
         return _hidden_in(_library(), path)
 
     def write(self, batches: pa.RecordBatchReader, path: Path, table: str) -> None:

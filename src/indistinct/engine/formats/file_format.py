@@ -32,7 +32,7 @@ class DamagedError(OSError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FileReading:
     """What the caller says of a file; a format takes from it what it can use, and finds out the rest."""
 
     delimiter: str | None = None
@@ -78,13 +78,13 @@ class FileFormat(ABC):
     """How many rows a file of it has room for; None if that does not matter."""
 
     @abstractmethod
-    def open(self, path: Path, reading: Reading, scratch: Callable[[], Path]) -> Contents:
+    def open(self, path: Path, reading: FileReading, scratch: Callable[[], Path]) -> Contents:
         """Return what a file holds; ``scratch()`` makes a private folder for copies of it. No error quotes a cell.
 
         Rows stay where they are, if that can be. The engine refuses names of columns that it cannot keep apart.
         """
 
-    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: FileReading) -> list[str]:
         """Return in words what a file holds beside the rows of one table; what is written here holds nothing more.
 
         Readers of the format find it, and no recount does. No cell is quoted.

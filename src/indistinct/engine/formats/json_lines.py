@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.engine.formats.delimited_text import BLANK_LINES, BYTE_ORDER_MARK, NO_END, OTHER_ENDS
-from indistinct.engine.formats.file_format import COMPRESSED, Contents, FileFormat, Reading, open_packed
+from indistinct.engine.formats.file_format import COMPRESSED, Contents, FileFormat, FileReading, open_packed
 from indistinct.engine.formats.typed_columns import arrow_column
 from indistinct.errors import TableError
 
@@ -34,7 +34,7 @@ class JsonLines(FileFormat):
     is_text = True
     is_canonical = True
 
-    def open(self, path: Path, reading: Reading, scratch: Callable[[], Path]) -> Contents:
+    def open(self, path: Path, reading: FileReading, scratch: Callable[[], Path]) -> Contents:
         columns: dict[str, list[object]] = {}
         rows = 0
         try:
@@ -59,7 +59,7 @@ class JsonLines(FileFormat):
         )
         return Contents(table)
 
-    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: FileReading) -> list[str]:
         with path.open("rb") as file:
             return json_oddities(file)
 

@@ -22,7 +22,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from indistinct.engine.formats.file_format import Contents, FileFormat, Reading
+from indistinct.engine.formats.file_format import Contents, FileFormat, FileReading
 from indistinct.errors import TableError
 from indistinct.lazy import lazy_module
 
@@ -63,7 +63,7 @@ class Parquet(FileFormat):
     suffixes = (".parquet", ".pq")
     is_canonical = True
 
-    def open(self, path: Path, reading: Reading, scratch: Callable[[], Path]) -> Contents:
+    def open(self, path: Path, reading: FileReading, scratch: Callable[[], Path]) -> Contents:
         return Contents(ParquetFiles(str(path), _names_in(path)))
 
     def open_many(self, place: str) -> Contents | None:
@@ -77,7 +77,7 @@ class Parquet(FileFormat):
             first, what = next(map(Path, sorted(glob(place, recursive=True))), None), "pattern"
         return None if first is None else Contents(ParquetFiles(place, _names_in(first), what))
 
-    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: FileReading) -> list[str]:
         parts = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
         return sorted({what for part in parts for what in _hidden_in(part)})
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from indistinct.engine.formats.file_format import Contents, FileFormat, Reading
+from indistinct.engine.formats.file_format import Contents, FileFormat, FileReading
 from indistinct.engine.formats.typed_columns import arrow_column, cell_text
 from indistinct.errors import MissingExtraError, TableError
 
@@ -38,7 +38,7 @@ class StatisticsFile(FileFormat):
     writer: ClassVar[str]
     """The function of pyreadstat that writes a frame to a file."""
 
-    def open(self, path: Path, reading: Reading, scratch: Callable[[], Path]) -> Contents:
+    def open(self, path: Path, reading: FileReading, scratch: Callable[[], Path]) -> Contents:
         cells, stated = self._read_or_refuse(path, reading)
         labels = {} if reading.codes else stated.variable_value_labels
         columns = [arrow_column(label_cells(list(own), labels.get(name, {}))) for name, own in cells.items()]
@@ -46,9 +46,9 @@ class StatisticsFile(FileFormat):
         delimiter = "," if self.written_as == "csv" else None
         return Contents(pa.table(columns, list(cells)), delimiter=delimiter, notes=notes)
 
-    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: FileReading) -> list[str]:
         """Return what a file says beyond its cells; released labels are texts, and no others are written here."""
-        stated = self._read_or_refuse(path, Reading())[1]
+        stated = self._read_or_refuse(path, FileReading())[1]
         said = {
             "a label of the file": stated.file_label,
             "notes": stated.notes,
@@ -58,7 +58,7 @@ class StatisticsFile(FileFormat):
         }
         return [words for words, found in said.items() if found]
 
-    def _read_or_refuse(self, path: Path, reading: Reading) -> tuple[Mapping[str, Sequence[object]], Any]:
+    def _read_or_refuse(self, path: Path, reading: FileReading) -> tuple[Mapping[str, Sequence[object]], Any]:
         """Return what ``read`` gives, or say that the file is broken."""
         library = pyreadstat()
         try:
@@ -69,7 +69,7 @@ class StatisticsFile(FileFormat):
             ) from None
 
     @abstractmethod
-    def read(self, library: Any, path: Path, reading: Reading) -> tuple[Mapping[str, Sequence[object]], Any]:
+    def read(self, library: Any, path: Path, reading: FileReading) -> tuple[Mapping[str, Sequence[object]], Any]:
         """Return the cells of each column, and what the file says beyond them."""
 
     def write(self, batches: pa.RecordBatchReader, path: Path, table: str) -> None:
@@ -91,13 +91,13 @@ class Stata(StatisticsFile):
     suffixes = (".dta",)
     writer = "write_dta"
 
-    def read(self, library: Any, path: Path, reading: Reading) -> tuple[Mapping[str, Sequence[object]], Any]:
+    def read(self, library: Any, path: Path, reading: FileReading) -> tuple[Mapping[str, Sequence[object]], Any]:
         found: tuple[Mapping[str, Sequence[object]], Any] = library.read_dta(
             str(path), output_format="dict", encoding=reading.encoding
         )
         return found
 
-    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: FileReading) -> list[str]:
         """Return what a file says beyond its cells; what programs note about variables is read by nobody here."""
         found = super().hidden_content(path, reading)
         with path.open("rb") as file:
@@ -117,7 +117,7 @@ class Spss(StatisticsFile):
     suffixes = (".sav", ".zsav", ".por")
     writer = "write_sav"
 
-    def read(self, library: Any, path: Path, reading: Reading) -> tuple[Mapping[str, Sequence[object]], Any]:
+    def read(self, library: Any, path: Path, reading: FileReading) -> tuple[Mapping[str, Sequence[object]], Any]:
         found: tuple[Mapping[str, Sequence[object]], Any]
         if path.suffix.lower() == ".por":
             found = library.read_por(str(path), output_format="dict")  # portable files have one encoding
@@ -125,7 +125,7 @@ class Spss(StatisticsFile):
             found = library.read_sav(str(path), output_format="dict", encoding=reading.encoding)
         return found
 
-    def hidden_content(self, path: Path, reading: Reading) -> list[str]:
+    def hidden_content(self, path: Path, reading: FileReading) -> list[str]:
         """Return what a file says beyond its cells; which values it declares missing is said only if it is asked."""
         found = super().hidden_content(path, reading)
         told = pyreadstat().read_sav(str(path), metadataonly=True, user_missing=True)[1]
@@ -147,7 +147,7 @@ class Sas(StatisticsFile):
 
     note = "files of SAS are read only: the release is written as CSV, which SAS imports"
 
-    def read(self, library: Any, path: Path, reading: Reading) -> tuple[Mapping[str, Sequence[object]], Any]:
+    def read(self, library: Any, path: Path, reading: FileReading) -> tuple[Mapping[str, Sequence[object]], Any]:
         said: dict[str, Any] = {"output_format": "dict", "encoding": reading.encoding}
         read = library.read_xport if path.suffix.lower() == ".xpt" else library.read_sas7bdat
         found: tuple[Mapping[str, Sequence[object]], Any] = read(str(path), **said)
@@ -212,7 +212,7 @@ def _catalogue_beside(path: Path) -> Path | None:
     return None
 
 
-def _labels(library: Any, catalogue: Path, formats: Mapping[str, str], reading: Reading) -> dict[str, Any]:
+def _labels(library: Any, catalogue: Path, formats: Mapping[str, str], reading: FileReading) -> dict[str, Any]:
     """Return the value labels of each column whose format stands in a catalogue."""
     try:
         _, told = library.read_sas7bcat(str(catalogue), output_format="dict", encoding=reading.encoding)

@@ -95,7 +95,7 @@ class SparkRows(KeyedRows):
     def to_native(self) -> object:
         return self.source.given
 
-    def write(self, folder: Path, name: str = "table") -> Path:
+    def write(self, folder: Path, name: str = "table", kind: str | None = None) -> Path:
         path = Path(folder) / f"{name}.parquet"
         _write_parquet(self.source.given, path, self.count())
         return path

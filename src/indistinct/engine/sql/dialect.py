@@ -62,6 +62,10 @@ class Dialect(ABC):
     def sha256(self, content: str) -> str:
         """Return the SQL of the SHA-256 of a text or of bytes, in hexadecimal digits."""
 
+    def sha256_of_bytes(self, content: str) -> str:
+        """Return the SQL of the SHA-256 of bytes, in hexadecimal digits, where texts are not hashed in the same way."""
+        return self.sha256(content)
+
     @abstractmethod
     def utf8(self, text: str) -> str:
         """Return the SQL of the bytes of a text."""

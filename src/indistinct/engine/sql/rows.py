@@ -65,6 +65,14 @@ class SqlSource(ABC):
         """Return what has the cells of some columns, and the SQL of the number of rows in a group of it."""
         return self.relation, "count(*)"
 
+    def value_lists(self, counted: str, groups: Sequence[str]) -> pa.Table:
+        """Return the list ``texts`` and the list ``sizes`` of each group of a query, in the order of the groups."""
+        names = ", ".join(groups)
+        return self.arrow(
+            f"SELECT array_agg(text) AS texts, array_agg(size) AS sizes FROM ({counted}) AS counted "
+            f"{f'GROUP BY {names} ORDER BY {names}' if groups else 'HAVING count(*) > 0'}"
+        )
+
     def rows_of(self, relation: str) -> int:
         """Return how many rows a relation has."""
         return int(self.arrow(f"SELECT count(*) AS n FROM {relation}")["n"][0].as_py())
@@ -159,12 +167,7 @@ class SqlRows(Rows):
             cells = ", ".join([*self.source.texts(columns, "g"), value])
             keys = ", ".join(dict.fromkeys(map(self.source.text, [*columns, column])))
             counted = f"SELECT {cells}, {size} AS size FROM {relation} GROUP BY {keys}"
-        groups = ", ".join(names)
-        table = self.source.arrow(
-            f"SELECT array_agg(text) AS texts, array_agg(size) AS sizes FROM ({counted}) AS counted "
-            f"{f'GROUP BY {groups} ORDER BY {groups}' if names else 'HAVING count(*) > 0'}"
-        )
-        return _value_counts(table, self.source.cell(column))
+        return _value_counts(self.source.value_lists(counted, names), self.source.cell(column))
 
     def repeats_of(self, columns: Sequence[str], where: Sequence[Condition] = ()) -> tuple[int, int]:
         names = [f"k{position}" for position in range(len(columns))]

@@ -17,6 +17,7 @@ from indistinct.policy.algorithms.declaration import (
 from indistinct.policy.algorithms.declarations import (
     DECLARATIONS,
     AnatomyOptions,
+    AppliedOptions,
     ChosenOptions,
     DataflyOptions,
     KSimilarOptions,
@@ -37,10 +38,12 @@ from indistinct.policy.algorithms.declarations import (
     declared_class,
     exact_measure_of,
 )
+from indistinct.policy.algorithms.prediction_target import PredictionTarget
 
 __all__ = [
     "DECLARATIONS",
     "AnatomyOptions",
+    "AppliedOptions",
     "ChosenOptions",
     "DataflyOptions",
     "Declaration",
@@ -54,6 +57,7 @@ __all__ = [
     "MinGenOptions",
     "MondrianOptions",
     "MuArgusOptions",
+    "PredictionTarget",
     "RegroupOptions",
     "SafePubOptions",
     "SamaratiOptions",

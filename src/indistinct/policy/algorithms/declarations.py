@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -29,6 +30,7 @@ from indistinct.policy.algorithms.declaration import (
     preference_mistakes,
     whole_mistakes,
 )
+from indistinct.policy.algorithms.prediction_target import target_mistakes
 from indistinct.policy.policy import Policy, suppression_mistakes
 from indistinct.registry import ALGORITHMS, make_with
 
@@ -213,6 +215,32 @@ class ChosenOptions(FullDomainDeclaration, PeopleAndLinks):
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class AppliedOptions(Declaration):
+    """The groups of an earlier release."""
+
+    name: ClassVar[str] = "applied"
+    title: ClassVar[str] = "the recoding of an earlier release, again"
+    is_search: ClassVar[bool] = False
+    counts_people: ClassVar[bool] = True
+
+    recoding: Any = None
+
+    def mistakes(self) -> Iterator[str]:
+        given = self.recoding
+        if not (given is None or isinstance(given, str | os.PathLike) or hasattr(given, "groups")):
+            yield f"recoding: must be the path of a saved recoding, got {given!r}"
+
+    @property
+    def keeps_levels(self) -> bool:
+        """Ranges and sets, which have no level, are refused where levels are demanded."""
+        return True
+
+    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
+        """The labels follow from other rows."""
+        return ()
+
+
 class RaisedAtRandom(Declaration):
     """Chance may raise labels of the hierarchy, which then promise nothing."""
 
@@ -276,11 +304,13 @@ class MondrianOptions(RaisedAtRandom, PeopleAndLinks):
     labels: LabelKind = "hierarchy"
     choose: Literal["loss", "widest"] = "loss"
     random_raise: float = 0.0
+    target: str | Mapping[str, Any] | None = None
 
     def mistakes(self) -> Iterator[str]:
         yield from flag_mistakes("strict", self.strict)
         yield from choice_mistakes("labels", self.labels, ("hierarchy", "ranges"))
         yield from choice_mistakes("choose", self.choose, ("loss", "widest"))
+        yield from target_mistakes(self.target)
         yield from RaisedAtRandom.mistakes(self)
 
     @property
@@ -439,7 +469,7 @@ DECLARATIONS: Mapping[str, type[Declaration]] = {
     for one in (
         *(LatticeOptions, SamaratiOptions, MinGenOptions, MinGenCellOptions, DataflyOptions, RegroupOptions),
         *(MondrianOptions, KSimilarOptions, MuArgusOptions, TopDownOptions, LossyJoinOptions, AnatomyOptions),
-        *(MInvariantOptions, SafePubOptions, ChosenOptions),
+        *(MInvariantOptions, SafePubOptions, ChosenOptions, AppliedOptions),
     )
 }
 """The declaration of every algorithm of this package by its name."""

@@ -8,10 +8,12 @@ from dataclasses import MISSING
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
+from pydantic import BaseModel, Discriminator, Field, Tag, create_model
 
 from indistinct.engine.plans import OPERATORS
 from indistinct.policy.about import ABOUT
+from indistinct.policy.files.column_entries import ColumnEntry, FileEntries
+from indistinct.policy.files.context_entries import ContextEntry, RecipientEntry
 from indistinct.registry import DEFAULT_ALGORITHM
 
 if TYPE_CHECKING:
@@ -24,64 +26,6 @@ NumberOrTable = Annotated[
 ]
 """One number, or one for each of some values; what is wrong is told of the one that was written."""
 NUMBER_OR_MAPPING = float | Mapping[str, float]
-
-
-MISSING_SAID = "What a missing cell is: a value of its own, or refused; or the codes that mean a missing cell."
-_RULE: dict[str, Any] = {"enum": ["value", "refuse"]}
-_CODES: dict[str, Any] = {"type": "array", "items": {"type": ["string", "number"]}}
-_BOTH = {"type": "object", "properties": {"codes": _CODES, "rule": _RULE}, "additionalProperties": False}
-MISSING_FORMS: list[Any] = [_RULE, _CODES, _BOTH]
-
-
-class FileEntries(BaseModel):
-    # made when first used: few commands use all
-    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, defer_build=True)
-
-
-class ShiftEntry(FileEntries):
-    days: int = Field(description="Dates of a person move by one random number of days, at most so many.")
-    format: str | None = Field(None, description="The format of the dates, as strptime reads it. Else ISO dates.")
-
-
-class MicroaggregationEntry(FileEntries):
-    k: int = Field(description="The least number of rows whose mean is released.")
-
-
-class NoiseEntry(FileEntries):
-    scale: float = Field(
-        description="Of Laplace noise its mean size, of normal its standard deviation, of uniform its most."
-    )
-    kind: Literal["laplace", "normal", "uniform"] = "laplace"
-
-
-class ColumnEntry(FileEntries):
-    role: Literal["identifier", "quasi", "sensitive", "other", "drop"]
-    hierarchy: dict[str, Any] | None = Field(
-        None,
-        description="One builder, such as intervals or tree, or kind of the catalogue, such as countries.",
-    )
-    weight: float = Field(1.0, gt=0, description="How much distortion of this column counts.")
-    missing: Any = Field("value", description=MISSING_SAID, json_schema_extra={"anyOf": MISSING_FORMS})
-    unreadable: Literal["refuse", "missing", "suppress"] = Field(
-        "refuse", description="What becomes of a cell that the hierarchy cannot read."
-    )
-    min_level: int | str | None = Field(None, description="The lowest level that may be released: number or name.")
-    max_level: int | str | None = Field(None, description="The highest level that may be released: number or name.")
-    recode: dict[str, Any] | None = Field(
-        None, description="Of a sensitive or other column: one hierarchy, and the level (1) to which cells are recoded."
-    )
-    pseudonym: bool | Literal["stable"] = Field(
-        False,
-        description="Of an identifier: a keyed pseudonym is released in its place; stable: the same in all releases.",
-    )
-    shift: ShiftEntry | None = Field(None, description="Of dates: all of a person move by one random number of days.")
-    microaggregate: MicroaggregationEntry | None = Field(
-        None, description="Of numbers: they are released as means of clusters of at least k rows (MDAV)."
-    )
-    noise: NoiseEntry | None = Field(None, description="Of numbers: they are released with random noise added.")
-    rename: str | None = Field(
-        None, description="What the column is called in the release; of quasi, sensitive and other columns."
-    )
 
 
 class ConditionEntry(FileEntries):
@@ -128,6 +72,12 @@ class TableEntry(FileEntries):
     eligible: list[ConditionEntry] = Field(default_factory=list)
 
 
+class KnowsEntry(FileEntries):
+    events: int | dict[str, int] = Field(
+        description="How many events of a person others know, in all tables or in each; k people share any so many."
+    )
+
+
 class PolicyEntries(FileEntries):
     version: int = Field(ge=VERSION, le=VERSION)
     columns: dict[str, ColumnEntry] = Field(default_factory=dict)
@@ -137,6 +87,9 @@ class PolicyEntries(FileEntries):
         description="Several tables that belong together, each by its name, in place of columns.",
     )
     privacy: list[dict[str, Any]] = Field(min_length=1)
+    knows: KnowsEntry | None = Field(
+        None, description="What others know of a person's events, where several tables have a row for each of them."
+    )
     max_suppression: Any = Field(
         None, description="A share of the rows (0.02) or a number of rows (3), of all tables together."
     )
@@ -151,6 +104,12 @@ class PolicyEntries(FileEntries):
     )
     about: AboutEntry | None = Field(
         None, description="What the release is about, for reports and its manifest; nothing is demanded by it."
+    )
+    context: ContextEntry | None = Field(
+        None, description="In what surroundings the release is used, which risk is accepted, by whom, until when."
+    )
+    recipients: dict[str, RecipientEntry] = Field(
+        default_factory=dict, description="Who gets a release, each by a name, with terms of their own."
     )
     max_unique: Any = Field(
         0.05, description="The share of rows that may be unique by one column which leaves unprotected; attacks tell."

@@ -18,10 +18,12 @@ from indistinct.hierarchy import Hierarchy, from_spec, keep
 from indistinct.policy.algorithms import declare
 from indistinct.policy.column import Column, read_missing
 from indistinct.policy.condition import Condition
+from indistinct.policy.context import Context, RecipientTerms
+from indistinct.policy.files.column_entries import ColumnEntry
+from indistinct.policy.files.context_entries import ContextEntry, RecipientEntry
 from indistinct.policy.files.policy_entries import (
     VERSION,
     AtLevelEntry,
-    ColumnEntry,
     ConditionEntry,
     PersonEntry,
     PolicyEntries,
@@ -30,6 +32,7 @@ from indistinct.policy.files.policy_entries import (
     model_entries,
 )
 from indistinct.policy.files.recipient_profile import for_recipient
+from indistinct.policy.knows import Knows
 from indistinct.policy.linked_tables import LinkedTable, linked_person
 from indistinct.policy.person import Person
 from indistinct.policy.policy import ALL_QUASI, Policy, suppression_mistakes
@@ -95,6 +98,7 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
     tables = _tables_of(entries, base, mistakes)
     privacy = privacy_of(entries, base, mistakes)
     eligible = eligible_of(entries, mistakes)
+    context, recipients = _context_of(entries, mistakes), _recipients_of(entries, mistakes)
     if isinstance(entries.algorithm, str) and isinstance(entries.options, Mapping):
         mistakes.catch("", lambda: declare(entries.algorithm, **entries.options))
     mistakes.items += suppression_mistakes(entries.max_suppression)
@@ -114,6 +118,9 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
             about={} if entries.about is None else entries.about.model_dump(exclude_none=True),
             max_unique=entries.max_unique,
             tables=tables,
+            context=context,
+            recipients=recipients,
+            knows=None if entries.knows is None else Knows.of(entries.knows.model_dump()),
         )
         return policy if entries.recipient_profile is None else for_recipient(policy, entries.recipient_profile)
     except PolicyError as error:
@@ -232,6 +239,27 @@ def _tables_of(entries: PolicyEntries, base: Path, mistakes: Mistakes) -> dict[s
     return tables
 
 
+def _context_of(entries: PolicyEntries, mistakes: Mistakes) -> Context | None:
+    """Return the context of all releases, if the file says one; what is wrong with its form is noted already."""
+    given = getattr(entries, "context", None)
+    return mistakes.catch("context", given.value_of) if isinstance(given, ContextEntry) else None
+
+
+def _recipients_of(entries: PolicyEntries, mistakes: Mistakes) -> dict[str, RecipientTerms]:
+    """Return the terms of each recipient that the file names."""
+    found = {}
+    given = entries.recipients if isinstance(getattr(entries, "recipients", None), Mapping) else {}
+    for name, entry in given.items():
+        try:
+            entry = RecipientEntry.model_validate(entry)
+        except ValidationError:
+            continue  # noted already
+        terms = mistakes.catch(f"recipients.{name}", entry.value_of)
+        if terms is not None:
+            found[name] = terms
+    return found
+
+
 def privacy_of(entries: PolicyEntries, base: Path, mistakes: Mistakes) -> list[PrivacyModel]:
     models = []
     given = entries.privacy if isinstance(getattr(entries, "privacy", None), list) else []
@@ -303,8 +331,15 @@ def policy_toml(policy: Policy, comments: Mapping[str, str] | None = None) -> st
         lines.append("one_row_per_person = true")
     if policy.max_unique != PolicyEntries.model_fields["max_unique"].default:
         lines.append(f"max_unique = {toml(policy.max_unique)}")
+    if policy.knows is not None:
+        lines.append(f"knows = {toml(policy.knows.describe())}")
     if policy.about:
         lines += ["", "[about]", *(f"{name} = {toml(text)}" for name, text in policy.about.items())]
+    if policy.context is not None:
+        lines += ["", "[context]", *(f"{key} = {toml(value)}" for key, value in policy.context.describe().items())]
+    for name, terms in policy.recipients.items():
+        told = terms.describe().items()
+        lines += ["", f"[recipients.{_key(name)}]", *(f"{key} = {toml(value)}" for key, value in told)]
     for name, table in policy.tables.items():
         lines += ["", f"[tables.{name}]", *(f"{key} = {toml(value)}" for key, value in table.describe().items())]
         lines += ["", f"[tables.{name}.columns]", *column_lines(table.columns, comments or {})]
@@ -352,7 +387,7 @@ def model_lines(models: Sequence[PrivacyModel]) -> list[str]:
     """Write the privacy models."""
     lines: list[str] = []
     for model in models:
-        if model.asks_population and getattr(model, "path", None) is None:
+        if model.asks_population and getattr(model, "paths", None) is None:
             raise PolicyError(
                 f"privacy: the population of {model.name} is a table in memory, which a policy file cannot name; "
                 "save it, and give its path"

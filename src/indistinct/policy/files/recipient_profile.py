@@ -1,26 +1,109 @@
-"""for_recipient() and for_levels(): a policy for one recipient, and one with an anonymity level for each column."""
+"""for_recipient() and for_levels(): a policy for one recipient, and one with an anonymity level for each column.
+
+A recipient is one that the policy names, on terms of her own, or one of whom it is said by which columns she may link.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import PolicyError
-from indistinct.policy.column import other
-from indistinct.policy.policy import Policy
+from indistinct.policy.column import Column, other
+from indistinct.policy.context import Context, RecipientTerms
+from indistinct.policy.policy import ALL_QUASI, Policy
 from indistinct.registry import MODELS
 
+if TYPE_CHECKING:
+    from indistinct.privacy import PrivacyModel
 
-def for_recipient(policy: Policy, profile: Mapping[str, float]) -> Policy:
-    """Return the policy for a recipient whose profile says, column by column, how likely they are to link by it.
 
-    Columns at 1 are protected in combination with the policy's k; columns between 0 and 1 each alone, with k
-    weighted by the profile (rounded up); columns at 0 cannot be linked by this recipient and are released as they are.
+def for_recipient(policy: Policy, recipient: str | Mapping[str, float]) -> Policy:
+    """Return the policy for a recipient: one that it names under ``recipients``, or one with a profile.
+
+    The terms of a named one replace what is said for everybody else: k, columns, suppression, levels, context.
+    A profile says, column by column, how likely they are to link by it. Columns at 1 are protected in combination with
+    the policy's k; columns between 0 and 1 each alone, with k weighted by the profile (rounded up); columns at 0 cannot
+    be linked by this recipient and are released as they are.
 
     Source: Samarati 2001, section 7, on the Datafly system.
     """
+    return _on_own_terms(policy, recipient) if isinstance(recipient, str) else _by_profile(policy, recipient)
+
+
+def _on_own_terms(policy: Policy, name: str) -> Policy:
+    """Return the policy for a recipient whom it names; it names no other one any more."""
+    if name not in policy.recipients:
+        known = f"it names {', '.join(policy.recipients)}" if policy.recipients else "it names none; add [recipients]"
+        raise PolicyError(f"recipients: the policy has no recipient {name!r}; {known}")
+    terms, place = policy.recipients[name], f"recipients.{name}"
+    columns = _columns_for(policy, terms, place)
+    sets = {own: [one for one in names if columns[one].role == "quasi"] for own, names in _sets(policy).items()}
+    about = {**policy.about, **({"recipient": terms.who} if terms.who else {})}
+    context = policy.context or (None if terms.context is None else Context())
+    made: dict[str, Any] = {
+        "privacy": [_with_k(model, terms.k, place) for model in policy.privacy],
+        "about": about,
+        "context": None if context is None else context.with_own(terms.context),
+        "recipients": {},
+    }
+    made |= {} if terms.max_suppression is None else {"max_suppression": terms.max_suppression}
+    if not policy.tables:
+        named = {own: names for own, names in sets.items() if names}
+        made |= {"columns": columns, "quasi_identifiers": None if set(named) == {ALL_QUASI} else named}
+    try:
+        found = replace(policy.with_columns(columns) if policy.tables else policy, **made)
+        return found if terms.profile is None else _by_profile(found, terms.profile)
+    except PolicyError as error:
+        raise PolicyError([f"{place}: {mistake}" for mistake in error.mistakes]) from None
+
+
+def _sets(policy: Policy) -> Mapping[str, Sequence[str]]:
+    return policy.quasi_identifiers or {ALL_QUASI: policy.quasi}
+
+
+def _columns_for(policy: Policy, terms: RecipientTerms, place: str) -> dict[str, Column]:
+    """Return the columns as a recipient gets them: those that are not listed are dropped, some start higher up."""
+    known = set(policy.columns)
+    wanted = known if terms.columns is None else set(terms.columns)
+    mistakes = [f"{place}.columns: the policy has no column {one!r}" for one in sorted(wanted - known)]
+    mistakes += [
+        f"{place}.min_level: {one!r} is not a quasi column of theirs"
+        for one in terms.min_level
+        if one not in wanted or one not in policy.quasi
+    ]
+    if mistakes:
+        raise PolicyError(mistakes)
+    released = ("quasi", "sensitive", "other")
+    columns = {
+        one: _drop(column) if column.role in released and one not in wanted else column
+        for one, column in policy.columns.items()
+    }
+    for one, level in terms.min_level.items():
+        columns[one] = replace(columns[one], min_level=level)
+    return columns
+
+
+def _drop(column: Column) -> Column:
+    """Return a column that is not released; conditions still read its cells as before."""
+    return Column("drop", missing=column.missing, missing_codes=column.missing_codes)
+
+
+def _with_k(model: PrivacyModel, k: int | None, place: str) -> PrivacyModel:
+    """Return a model with another k, if it has one."""
+    if k is None or not hasattr(model, "k"):
+        return model
+    try:
+        made: PrivacyModel = replace(model, k=k)  # type: ignore[type-var]  # every model is a dataclass
+        return made
+    except PolicyError as error:
+        raise PolicyError([f"{place}.k: {mistake}" for mistake in error.mistakes]) from None
+
+
+def _by_profile(policy: Policy, profile: Mapping[str, float]) -> Policy:
+    """Return the policy for a recipient with a profile."""
     if not isinstance(profile, Mapping) or not all(isinstance(value, int | float) for value in profile.values()):
         raise PolicyError("profile: must give each quasi column a number between 0 and 1")
     mistakes = [f"profile: {name!r} is not a quasi column" for name in profile if name not in policy.quasi]

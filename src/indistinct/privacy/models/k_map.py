@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -17,8 +17,9 @@ from indistinct.privacy.model import PrivacyModel, check_whole
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KMap(PrivacyModel):
-    """Each released tuple fits at least ``k`` people of a ``population``: a path, or a table of any kind.
+    """Each released tuple fits at least ``k`` people of a ``population``: a path, a table of any kind, or several.
 
+    Several tables are joined to one, by all columns that two of them share (Samarati 2001, footnote 3).
     ``link`` maps quasi columns to the population's columns; without it, those of the same name are linked. A quasi
     column that the population does not have tells nothing about its people. A person counts for a group if its labels
     cover all that is linked; somebody of whom a value is missing counts only where a label covers everything.
@@ -38,7 +39,7 @@ class KMap(PrivacyModel):
     is_monotone: ClassVar[bool] = True
     is_monotone_unsuppressed: ClassVar[bool] = True
     asks_population: ClassVar[bool] = True
-    written: ClassVar[Mapping[str, Any]] = {"population": str}
+    written: ClassVar[Mapping[str, Any]] = {"population": str | list[str]}
 
     k: int
     population: Any
@@ -50,6 +51,10 @@ class KMap(PrivacyModel):
         check_whole("k", self.k)
         if self.population is None or (isinstance(self.population, str) and not self.population):
             raise PolicyError("population must be a table, or the path of one")
+        if isinstance(self.population, list | tuple):
+            if not self.population:
+                raise PolicyError("population: an empty list of tables names nobody")
+            object.__setattr__(self, "population", tuple(self.population))
         if isinstance(self.link, Mapping):
             object.__setattr__(self, "link", MappingProxyType(dict(self.link)))
 
@@ -65,16 +70,24 @@ class KMap(PrivacyModel):
     @property
     def population_id(self) -> str:
         """What the people of this population are called among those that groups are asked about."""
-        path = self.path
-        table = f"table {id(self.population)}" if path is None else str(path)
+        paths = self.paths
+        table = f"table {id(self.population)}" if paths is None else ", ".join(map(str, paths))
         return f"{table} by {dict(self.link)}" if self.link is not None else table
 
     @property
-    def path(self) -> Path | None:
-        """The path of the population, if it is a file; relative ones are relative to the policy file."""
-        if not isinstance(self.population, str | os.PathLike):
+    def paths(self) -> tuple[Path, ...] | None:
+        """The paths of the population, if all its tables are files; relative ones are relative to the policy file."""
+        tables = self.population if isinstance(self.population, tuple) else (self.population,)
+        if not all(isinstance(table, str | os.PathLike) for table in tables):
             return None
-        return (self._base or Path()) / Path(self.population)
+        return tuple((self._base or Path()) / Path(table) for table in tables)
+
+    @property
+    def source(self) -> Any:
+        """What the people are read from: one table, or a list of several."""
+        if self.paths is None:
+            return self.population
+        return list(self.paths) if isinstance(self.population, tuple) else self.paths[0]
 
     @property
     def least_rows(self) -> int:
@@ -111,16 +124,16 @@ class KMap(PrivacyModel):
 
     def describe(self) -> dict[str, Any]:
         """Return the model as it stands in a policy file and a manifest; a table in memory has no name."""
-        path = self.population if isinstance(self.population, str | os.PathLike) else None
-        said: dict[str, Any] = {
-            "model": self.name,
-            "k": self.k,
-            "population": "a table in memory" if path is None else os.fspath(path),
-        }
+        said: dict[str, Any] = {"model": self.name, "k": self.k, "population": self._name_population(os.fspath)}
         said |= {} if self.link is None else {"link": dict(self.link)}
         return said | ({} if self.on is None else {"on": self.on})
 
     def terms(self) -> dict[str, Any]:
         """Return the model as a public manifest may state it: the population by the name of its file alone."""
-        said = self.describe()
-        return said | {"population": Path(said["population"]).name}
+        return self.describe() | {"population": self._name_population(lambda path: Path(path).name)}
+
+    def _name_population(self, name: Callable[[Any], str]) -> str | list[str]:
+        """Return what the population is called; a table in memory has no name."""
+        if self.paths is None:
+            return "a table in memory"
+        return [name(path) for path in self.population] if isinstance(self.population, tuple) else name(self.population)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from indistinct.counting import as_declared
-from indistinct.engine import Rows, use_table
+from indistinct.engine import Rows
+from indistinct.linkage import read_once
 from indistinct.policy import Policy
 from indistinct.proof.checks import Check, Recount, unreadable_checks
 from indistinct.release.released_tables import Claims, ReleasedTables
@@ -49,7 +49,7 @@ class Judge(ABC):
         from indistinct.proof.people_recount import stated_people_checks
         from indistinct.proof.stated_measures import measures_check
 
-        with use_table(original, **reading) as given, as_declared(given, self.policy) as source:
+        with read_once(original, self.policy, **reading) as source:
             checks = [*unreadable_checks(source, self.claims.unreadable), *(truth := self.truth_checks(source))]
             said = self.released.said
             if said is not None and is_sound and all(check.passed for check in truth):
@@ -61,5 +61,6 @@ class Judge(ABC):
 
 def judge_of(released: ReleasedTables, tables: Mapping[str, Rows], policy: Policy, claims: Claims) -> Judge:
     """Return what judges a release of this form; of other forms nothing is loaded."""
-    kind: type[Judge] = import_module(f"indistinct.proof.judges.{released.form.judged_in}").JUDGE
+    module = released.form.judged_in if policy.knows is None else "known_events"
+    kind: type[Judge] = import_module(f"indistinct.proof.judges.{module}").JUDGE
     return kind(released, tables, policy, claims)

@@ -62,7 +62,9 @@ def _checks_of_cells(released: Rows, policy: Policy, sizes: _Sizes) -> list[Chec
         return checks
     if sizes.rows == 0 and not policy.is_drawn:
         return [*checks, Check("cells.rows", False)]
-    checks += [*cell_checks(released, policy), *perturbation_checks(released, policy)]
+    checks += cell_checks(released, policy)
+    if policy.perturbed:
+        checks += perturbation_checks(released, policy)
     if policy.links_rows and PSEUDONYM in released.columns():
         checks += count_people(released, policy, (PSEUDONYM,))
     for name, quasi, model in policy.requirements():

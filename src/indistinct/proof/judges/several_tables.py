@@ -16,7 +16,6 @@ from indistinct.array_types import BoolArray
 from indistinct.counting import IntArray, encode_eligible
 from indistinct.counting.declared_cells import as_declared
 from indistinct.engine import Rows, use_table
-from indistinct.errors import TableError
 from indistinct.policy import Policy
 from indistinct.proof.checks import (
     Check,
@@ -37,7 +36,9 @@ from indistinct.release.manifest import Manifest
 QUASI_OF_ALL = "all tables"
 
 
-class _SeveralTablesJudge(Judge):
+class SeveralTablesJudge(Judge):
+    """Judges people by the trees of all their rows."""
+
     numbers: Numbers
     trees: PersonTrees
 
@@ -48,7 +49,7 @@ class _SeveralTablesJudge(Judge):
     def recount(self) -> Recount:
         tables, policy = self.tables, self.policy
         policy.form.refuse_engines({name: rows.kind for name, rows in tables.items()})
-        checks = _columns_checks(tables, policy)
+        checks = columns_checks(tables, policy)
         if not all(check.passed for check in checks):
             rows = sum(table.count() for table in tables.values())
             return Recount(tuple(checks), np.zeros(0, np.int64), rows, "profile")
@@ -56,17 +57,20 @@ class _SeveralTablesJudge(Judge):
             checks += [check.of_table(name) for check in cell_checks(tables[name], own)]
         self.numbers = Numbers()
         self.trees = PersonTrees.of(tables, policy, self.numbers, is_released=True)
-        checks.append(_joins_check(self.trees))
-        sizes, found = _people_checks(self.trees, policy, self.numbers)
+        checks.append(joins_check(self.trees))
+        sizes, found = self.people_checks()
         rows_of = self.trees.rows_by_table()
         checks += found
         rows = sum(rows_of.values())
         return Recount(tuple(checks), sizes, rows, "profile", people=self.trees.number, rows_of=rows_of)
 
+    def people_checks(self) -> tuple[IntArray, list[Check]]:
+        """Return how many people each profile has, and the checks of every model on them."""
+        return _tree_checks(self.trees, self.policy, self.numbers)
+
     def refuse_original(self, original: Any) -> None:
-        if not isinstance(original, Mapping):
-            names = ", ".join(self.policy.parts)
-            raise TableError(f"original: the policy describes several tables; give each by name: {names}")
+        if not isinstance(original, Mapping):  # those that are missing are all said later
+            self.policy.form.by_name(original, self.policy.parts, "original")
 
     def prove(self, original: Any, found: Recount, *, is_sound: bool, **reading: Any) -> list[Check]:
         with _open_originals(original, self.policy, reading) as opened:
@@ -100,14 +104,14 @@ class _SeveralTablesJudge(Judge):
         checks.append(_least_suppression_check(theirs, policy, numbers, suppressed))
         checks += linked_people_checks(self.trees, theirs, numbers)
         if self.released.manifest is not None and is_sound:
-            checks += _stated_rows_checks(self.released.manifest, rows, theirs.number)
+            checks += stated_rows_checks(self.released.manifest, rows, theirs.number)
         return checks
 
 
-JUDGE = _SeveralTablesJudge
+JUDGE = SeveralTablesJudge
 
 
-def _stated_rows_checks(said: Manifest, rows: Mapping[str, int], people: int) -> list[Check]:
+def stated_rows_checks(said: Manifest, rows: Mapping[str, int], people: int) -> list[Check]:
     """Compare the eligible rows of each original, and the people in them, with what is stated; shown if they differ."""
     wrong = {name: number for name, number in rows.items() if said.tables[name].eligible != number}
     wrong |= {"people": people} if said.people is None or said.people.eligible != people else {}
@@ -137,7 +141,7 @@ def _unreadable_checks(originals: Mapping[str, Rows], claimed: Mapping[str, int]
     return checks
 
 
-def _columns_checks(tables: Mapping[str, Rows], policy: Policy) -> list[Check]:
+def columns_checks(tables: Mapping[str, Rows], policy: Policy) -> list[Check]:
     """Check that the tables are those of the policy, each with its columns and no identifier."""
     absent = [name for name in policy.parts if name not in tables]
     unknown = [name for name in tables if name not in policy.parts]
@@ -150,7 +154,7 @@ def _columns_checks(tables: Mapping[str, Rows], policy: Policy) -> list[Check]:
     ]
 
 
-def _joins_check(trees: PersonTrees) -> Check:
+def joins_check(trees: PersonTrees) -> Check:
     """Check that every reference leads to one row, of the same person, and that people are listed who should be."""
     wrong = {}
     for name, table in trees.tables.items():
@@ -172,7 +176,7 @@ def profile_sizes(tables: Mapping[str, Rows], policy: Policy) -> IntArray:
     return np.unique(profiles, return_counts=True)[1].astype(np.int64)
 
 
-def _people_checks(trees: PersonTrees, policy: Policy, numbers: Numbers) -> tuple[IntArray, list[Check]]:
+def _tree_checks(trees: PersonTrees, policy: Policy, numbers: Numbers) -> tuple[IntArray, list[Check]]:
     """Check every model on the people who share a tree, over the quasi columns of all tables."""
     profiles = trees.profiles(lambda part: part.policy.quasi, numbers)
     _, class_of, sizes = np.unique(profiles, return_inverse=True, return_counts=True)

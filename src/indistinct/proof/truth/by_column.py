@@ -99,6 +99,18 @@ def _general_like(
     return general, Check("truth.rows", True, numbers), blank, levels
 
 
+def as_they_are(source: Encoded, policy: Policy, extra: Sequence[str]) -> Rows:
+    """Return the eligible rows of an original that was encoded, with nothing changed."""
+    names = list(dict.fromkeys([*policy.quasi, *(name for name in extra if name in source.values)]))
+    plan = Plan(
+        columns=tuple(dict.fromkeys([*policy.with_role("quasi", "sensitive", "other"), *extra])),
+        maps={name: np.arange(len(source.values[name])) for name in names},
+        labels={name: source.values[name] for name in names},
+        kept=frozenset(names),
+    )
+    return source.recode(plan)
+
+
 def _checks_of_people(released: Rows, general: Rows, policy: Policy) -> list[Check]:
     """Check the people behind a release, or that its pseudonyms stand for them."""
     if policy.links_rows:

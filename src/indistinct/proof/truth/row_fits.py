@@ -17,6 +17,7 @@ from indistinct.counting import IntArray, UIntArray, encode_eligible
 from indistinct.engine import Counts, Rows
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import CompiledHierarchy
+from indistinct.linkage import number_tuples
 from indistinct.policy import Policy
 from indistinct.proof.truth import matching
 from indistinct.recoding.label_texts import read_label
@@ -31,9 +32,20 @@ class _MatchedColumn:
 
     ranks: IntArray
     labels: IntArray
-    covered: Sequence[IntArray]
-    """The ranks under each label, ascending."""
+    low: IntArray
+    high: IntArray
+    """(labels,): the first and the last rank under each label; the low one is above the high one if it has none."""
+    scattered: Mapping[int, IntArray]
+    """The ranks, ascending, under each label that covers only some of those between."""
     values: int
+
+    @classmethod
+    def of(cls, ranks: IntArray, labels: IntArray, covered: Sequence[IntArray], values: int) -> _MatchedColumn:
+        """Take the ranks under each label, ascending."""
+        low = np.array([own[0] if len(own) else 1 for own in covered], np.int64)
+        high = np.array([own[-1] if len(own) else 0 for own in covered], np.int64)
+        scattered = {label: own for label, own in enumerate(covered) if len(own) and own[-1] - own[0] + 1 > len(own)}
+        return cls(ranks, labels, low, high, scattered, values)
 
 
 def rows_without_original(
@@ -80,21 +92,44 @@ def _both_tables(
     with released.encode(names) as encoded:
         released_values, found = encoded.values, encoded.count_by(names)
     columns = []
-    for position, name in enumerate(names):
-        original_codes = np.asarray(originals.codes[position], np.int64)
-        released_codes = np.asarray(found.codes[position], np.int64)
-        if name in hierarchies:
-            hierarchy = hierarchies[name]
-            order = _order(hierarchy)
-            rank_of = np.argsort(order)
-            covers = Covers(hierarchy)
-            covered = [np.sort(rank_of[covers.of(label)]) for label in released_values[name]]
-            columns.append(_MatchedColumn(rank_of[original_codes], released_codes, covered, len(order)))
-        else:
-            code_of = {value: code for code, value in enumerate(source_values[name])}
-            same = [np.array([code_of[value]] if value in code_of else [], np.int64) for value in released_values[name]]
-            columns.append(_MatchedColumn(original_codes, released_codes, same, len(code_of)))
+    for position, name in enumerate(quasi):
+        hierarchy = hierarchies[name]
+        order = _order(hierarchy)
+        rank_of = np.argsort(order)
+        covers = Covers(hierarchy)
+        covered = [np.sort(rank_of[covers.of(label)]) for label in released_values[name]]
+        ranks, labels = (np.asarray(one.codes[position], np.int64) for one in (originals, found))
+        columns.append(_MatchedColumn.of(rank_of[ranks], labels, covered, len(order)))
+    if others:
+        coded = [(source_values[name], released_values[name]) for name in others]
+        place = slice(len(quasi), len(names))
+        columns.append(_exact_column(coded, originals.codes[place], found.codes[place]))
     return columns, found, originals
+
+
+def _exact_column(
+    values: Sequence[tuple[Sequence[str | None], Sequence[str | None]]],
+    originals: Sequence[IntArray],
+    found: Sequence[IntArray],
+) -> _MatchedColumn:
+    """Return all columns that are released as they are as one, each combination of their cells a value of it.
+
+    ``values`` are those of the original and of the release, column by column. Together few rows are alike in them, so
+    that the rows that a released one could be are found at once.
+    """
+    codes = []
+    for (own, released), original, label in zip(values, originals, found, strict=True):
+        code_of = {value: code for code, value in enumerate(own)}
+        same = np.array([code_of.setdefault(value, len(code_of)) for value in released], np.int64)
+        codes.append(np.concatenate([np.asarray(original, np.int64), same[np.asarray(label, np.int64)]]))
+    numbers = number_tuples(codes, len(codes[0]))
+    is_there = np.zeros(int(numbers.max(initial=-1)) + 1, np.bool_)
+    ranks, labels = np.split(numbers, [len(originals[0])])
+    is_there[ranks] = True
+    rank_of = np.cumsum(is_there) - 1
+    return _MatchedColumn(
+        rank_of[ranks], labels, np.where(is_there, rank_of, 1), np.where(is_there, rank_of, 0), {}, int(is_there.sum())
+    )
 
 
 def _order(hierarchy: CompiledHierarchy) -> IntArray:
@@ -154,16 +189,16 @@ def _lay_out(columns: Sequence[_MatchedColumn]) -> tuple[IntArray, matching.Orig
     starts, orders, labels = [], [], []
     number_of_labels, number_of_bits = 0, 0
     for column in columns:
-        for ranks in column.covered:
-            is_run = len(ranks) == 0 or ranks[-1] - ranks[0] + 1 == len(ranks)
-            low.append(int(ranks[0]) if len(ranks) else 1)
-            high.append(int(ranks[-1]) if len(ranks) else 0)
-            bits_at.append(-1 if is_run else number_of_bits)
-            if not is_run:
-                bits.append(_bits(ranks))
-                number_of_bits += len(bits[-1])
+        own = np.full(len(column.low), -1, np.int64)
+        for label, ranks in column.scattered.items():
+            own[label] = number_of_bits
+            bits.append(_bits(ranks))
+            number_of_bits += len(bits[-1])
+        low.append(column.low)
+        high.append(column.high)
+        bits_at.append(own)
         labels.append(column.labels + number_of_labels)
-        number_of_labels += len(column.covered)
+        number_of_labels += len(column.low)
         starts.append(np.append(0, np.cumsum(np.bincount(column.ranks, minlength=column.values))))
         orders.append(np.argsort(column.ranks, kind="stable"))
     offsets = np.append(0, np.cumsum([len(start) for start in starts]))[:-1]
@@ -174,7 +209,7 @@ def _lay_out(columns: Sequence[_MatchedColumn]) -> tuple[IntArray, matching.Orig
         np.stack(orders),
     )
     covers = matching.LabelCovers(
-        np.array(low, np.int64), np.array(high, np.int64), np.array(bits_at, np.int64), np.concatenate(bits)
+        np.concatenate(low), np.concatenate(high), np.concatenate(bits_at), np.concatenate(bits)
     )
     return np.ascontiguousarray(np.stack(labels, axis=1)), originals, covers
 

@@ -132,6 +132,7 @@ OPTIONS: dict[str, dict[str, Test]] = {  # those that are simple; a release with
     "k-similar": {"random_raise": RAISE, "measure": one_of(*CELLS), "program_size": is_count},
     "top-down": {"tighten": is_flag},
     "chosen": {"node": is_dict(is_count)},
+    "applied": {"recoding": PLAIN},
 }
 COUNTS, NUMBERS = is_dict(is_count), is_dict(is_float)
 STATEMENTS = has(

@@ -7,6 +7,7 @@ from typing import Any
 
 from indistinct import attacks
 from indistinct.attacks.guessing import GuessReport
+from indistinct.progress import Watch
 from indistinct.registry import ATTACKS
 from indistinct.report.subject import Subject
 
@@ -14,7 +15,7 @@ MOST_FINDINGS = 5
 
 
 def attack_outcomes(
-    subject: Subject, release: Any, external: Any = None, earlier: Sequence[Any] = (), **reading: Any
+    subject: Subject, external: Any = None, earlier: Sequence[Any] = (), *, watch: Watch, **reading: Any
 ) -> list[dict[str, Any]]:
     """Return the outcome of each attack, worst first; only an internal edition says what exactly was found.
 
@@ -22,12 +23,13 @@ def attack_outcomes(
     """
     is_public = subject.edition == "public"
     found = attacks.run(
-        release,
+        subject.released_tables,
         subject.policy,
         external=external,
         earlier=earlier,
         original=subject.original,  # never there in a public edition
         most=0 if is_public else MOST_FINDINGS,
+        watch=watch,
         **reading,
     )
     outcomes = [

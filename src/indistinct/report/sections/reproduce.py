@@ -60,7 +60,7 @@ def _commands(subject: Subject, ledger: Mapping[str, Any] | None) -> list[dict[s
         ]
     options, lines = _said_of_algorithm(subject)
     options += _said_of_run(subject) + _said_of_ledger(ledger)
-    tables = [f"{name}=TABLE" for name in subject.policy.parts] if subject.form.is_joined else ["TABLE"]
+    tables = subject.form.arguments(subject.policy.parts)
     originals = " ".join(f"--original {table}" for table in tables)
     command = shlex.join(["indistinct", "anonymize", "policy.toml", *tables, "-o", "release", *options])
     return [

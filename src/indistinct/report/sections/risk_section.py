@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.counting import Groups, IntArray
-from indistinct.disclosure_risk import NEARLY, THRESHOLD, UNICITY_COLUMNS, Exposed, count_unicity, risk
+from indistinct.disclosure_risk import ALMOST, NEARLY, THRESHOLD, UNICITY_COLUMNS, Exposed, count_unicity, risk
 from indistinct.engine import PROFILE, Rows
 from indistinct.errors import PolicyError
 from indistinct.policy import PSEUDONYM
@@ -43,12 +43,12 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
             "units": subject.form.units,
             "columns": list(columns),
             "before": _with(
-                figures(_sizes_before(subject, columns)),
+                figures(_sizes_before(subject, columns), subject.threshold),
                 _journalist(whole, columns, subject, population, reading) if is_asked else None,
                 _people_before(subject, columns),
             ),
             "after": _with(
-                figures(_sizes_after(subject, columns)),
+                figures(_sizes_after(subject, columns), subject.threshold),
                 _journalist(subject.released, columns, subject, population, reading) if is_asked else None,
                 _people_after(subject, columns),
             ),
@@ -74,7 +74,7 @@ def release_unicity(subject: Subject) -> dict[str, Any]:
         return {"left_out": str(error)}
 
 
-def figures(sizes: IntArray | None) -> dict[str, Any] | None:
+def figures(sizes: IntArray | None, threshold: float = THRESHOLD) -> dict[str, Any] | None:
     """Return the risk figures of groups of these sizes.
 
     Prosecutor: somebody knows that a person is in the table and looks for the row; one over the group's size.
@@ -95,7 +95,7 @@ def figures(sizes: IntArray | None) -> dict[str, Any] | None:
         "alone": int((sizes == 1).sum()),
         "highest": 1 / int(sizes.min()),
         "average": len(sizes) / rows,
-        "at_risk": int(sizes[1 / sizes > THRESHOLD].sum()),
+        "at_risk": int(sizes[1 / sizes > threshold * ALMOST].sum()),
         "sizes": _rows_by_size(sizes),
     }
 
@@ -109,7 +109,7 @@ def _with(
 def _people_before(subject: Subject, columns: Columns) -> dict[str, Any] | None:
     """Return what the groups of the private table are in people; None where nobody has several rows."""
     groups = _groups_before(subject, columns)
-    if groups is None or groups.people is None or subject.form.is_joined:
+    if groups is None or groups.people is None or subject.form.units == "people":
         return None
     exposed = Exposed(groups.in_people().sizes, groups.people)
     smallest = int(exposed.sizes.min(initial=exposed.records))
@@ -121,7 +121,7 @@ def _people_after(subject: Subject, columns: Columns) -> dict[str, Any] | None:
 
     Linked rows are found together, so what people share is all of them.
     """
-    if subject.form.is_joined:
+    if subject.form.units == "people":
         return None  # all figures count people
     if subject.policy.links_rows and PSEUDONYM in subject.released.columns():
         with subject.released.with_profiles(columns, (PSEUDONYM,), PROFILE) as profiled:
@@ -144,7 +144,7 @@ def _journalist(rows: Rows | None, columns: Columns, subject: Subject, populatio
 
 def _sizes_before(subject: Subject, columns: Columns) -> IntArray | None:
     groups = _groups_before(subject, columns)
-    if groups is None or not subject.form.is_joined:
+    if groups is None or subject.form.units == "rows":
         return None if groups is None else groups.sizes
     assert groups.people is not None  # tables are joined by whose rows they are
     _, profile_of = groups.people.by_profile()
@@ -153,7 +153,7 @@ def _sizes_before(subject: Subject, columns: Columns) -> IntArray | None:
 
 def _sizes_after(subject: Subject, columns: Columns) -> IntArray:
     """Return the sizes of the released groups: in rows, or of profiles in people where there are several tables."""
-    if subject.form.is_joined:
+    if subject.form.units == "people":
         return profile_sizes(subject.tables, subject.policy)
     return subject.released.sizes_by(columns)
 

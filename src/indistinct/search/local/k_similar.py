@@ -9,6 +9,7 @@ from indistinct.recoding import LocalRecoding
 from indistinct.search.local.groups.partition import Partition, WithinBlocks, partition_tuples
 from indistinct.search.local.groups.random_raise import with_random_raise
 from indistinct.search.local.groups.space import Space
+from indistinct.search.local.regroup import Regroup
 from indistinct.search.task import Task
 
 
@@ -18,9 +19,10 @@ class KSimilar(KSimilarOptions, WithinBlocks):
     Equal rows are taken together. k of them or more may stay as they are, or lend those above k to others. Two rows are
     as far apart as the cells of both must climb, by ``measure``: any measure that adds up over cells. Where the rows
     can be grouped at provably least cost in seconds, that is the answer. Otherwise it is the best grouping of a local
-    search, and its gap says by how much its loss exceeds what no grouping gets below. ``program_size`` limits the
-    integer program that is tried, in rows that may go to some rank range of labels; ``MinGenCell`` has the same aim and
-    tries harder. With ``random_raise`` chance raises some labels, so that none can be sharpened; nothing is proven.
+    search, or that of ``Regroup`` if it loses less, and its gap says by how much its loss exceeds what no grouping
+    gets below. ``program_size`` limits the integer program that is tried, in rows that may go to some rank range of
+    labels; ``MinGenCell`` has the same aim and tries harder. With ``random_raise`` chance raises some labels, so that
+    none can be sharpened; nothing is proven.
 
     Every model is demanded of each group: those that fail one other than k-anonymity are merged. Rows are suppressed
     only where a column is never generalized and too few share their value.
@@ -35,9 +37,18 @@ class KSimilar(KSimilarOptions, WithinBlocks):
         """Return the best local recoding found, and how far from the optimum it can be."""
         measure = self.measure
         assert isinstance(measure, CellMeasure)  # checked when made
-        return with_random_raise(
-            task, self.random_raise, lambda: partition_tuples(task, watch, measure, "hierarchy", self._group)
-        )
+
+        def group() -> LocalRecoding:
+            found = partition_tuples(task, watch, measure, "hierarchy", self._group)
+            if found.is_proven:
+                return found
+            other = Regroup(measure=measure).group(task, watch)
+            saved = measure.loss(found) - measure.loss(other)
+            if saved <= 0.0:
+                return found
+            return other if found.gap is None else other.with_gap(max(0.0, found.gap - saved))
+
+        return with_random_raise(task, self.random_raise, group)
 
     def _group(self, space: Space, k: int, watch: Watch) -> Partition:
         from indistinct.search.bounds.column_generation import Effort

@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.array_types import BoolArray
-from indistinct.counting import FrequencyList, IntArray
+from indistinct.counting import IntArray
 from indistinct.hierarchy import CompiledHierarchy
-from indistinct.policy.algorithms import LabelKind, MondrianOptions
+from indistinct.policy.algorithms import LabelKind, MondrianOptions, PredictionTarget
 from indistinct.privacy import KAnonymity
 from indistinct.progress import Watch
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.search.local.aligned_profiles import Aligning
 from indistinct.search.local.groups.partition import blocks_of, stay_safe
 from indistinct.search.local.kernels import column_widths, cut_scores, cutting
+from indistinct.search.local.kernels.target_scores import ListedCuts, TargetSums, score_for_target
+from indistinct.search.local.target_cuts import TargetOfRows
 from indistinct.search.task import Task
 
 
@@ -43,6 +45,11 @@ class Mondrian(MondrianOptions, Aligning):
 
     ``strict`` keeps rows with equal values together. Relaxed, a group that allows no other cut is also halved by
     dividing the rows of its median value: the loss is never above that of the strict answer.
+
+    ``target`` names a sensitive column that others will want to predict, see ``PredictionTarget``. Cuts that tell
+    something of it come first: the one that saves most entropy of its classes, or most squared distance of its numbers
+    from their mean. Ranges and sets are then cut between any two neighbours, sets in the order of the target's mean.
+    The search is not blind: it looks at that column.
 
     With ``random_raise`` chance raises some labels, so that none can be sharpened: about so many times as many as are
     generalized, which loses about that much more.
@@ -73,13 +80,15 @@ class Mondrian(MondrianOptions, Aligning):
         frequencies = task.frequencies
         block_of, blocks = blocks_of(task)
         task = task.without(block_of == SUPPRESSED)
-        axes, ranks = _axes(frequencies, self.labels)
+        named = PredictionTarget.of(self.target)
+        target = None if named is None else TargetOfRows.of(task, named)
+        axes, ranks = _axes(task, self.labels, target)
         rules = cut_scores.CutRules(task.largest_k(), self.choose == "loss", not self.strict)
         uncut = _Parts.of_blocks(block_of, blocks, frequencies.entries.counts, ranks)
         final: list[_Parts] = []
         while len(uncut) and not watch.time_is_up():
             watch.report("search", sum(len(parts.rows) for parts in final), len(block_of))
-            uncut, finished = _cut_all(task, uncut, axes, rules)
+            uncut, finished = _cut_all(task, uncut, axes, rules, target)
             final.append(finished)
         groups = _join_parts([*final, uncut])
         suppressed = np.flatnonzero(block_of == SUPPRESSED)
@@ -142,22 +151,52 @@ def _join_parts(several: Sequence[_Parts]) -> _Parts:
     )
 
 
-def _cut_all(task: Task, parts: _Parts, axes: column_widths.Axes, rules: cut_scores.CutRules) -> tuple[_Parts, _Parts]:
-    """Cut every group once, by the first of its cuts that is safe; return the new groups, and those that stay."""
-    scores, spans = cut_scores.find_cuts(parts.ranks, parts.rows, parts.starts, axes, rules)
-    scores = np.round(scores, 9)  # scores that differ by rounding only are equal, and the first column's cut is tried
+def _cut_all(
+    task: Task,
+    parts: _Parts,
+    axes: column_widths.Axes,
+    rules: cut_scores.CutRules,
+    target: TargetOfRows | None,
+) -> tuple[_Parts, _Parts]:
+    """Cut every group once, by the first of its cuts that is safe; return the new groups, and those that stay.
+
+    Cuts that tell something of a target come first.
+    """
+    listed = ListedCuts(*cut_scores.find_cuts(parts.ranks, parts.rows, parts.starts, axes, rules))
+    if target is None:
+        made, stays = _cut_by(listed, task, parts, axes, None)
+        return made, parts.only(stays)
+    sums = TargetSums(target.sums(parts.entries, parts.rows), target.is_number)
+    telling = score_for_target(parts.ranks, parts.rows, parts.starts, sums, axes, rules.least, listed)
+    made, stays = _cut_by(telling, task, parts, axes, target)
+    others = parts.only(stays)
+    rest = ListedCuts(listed.scores[stays], listed.spans[stays])
+    made_by_width, stays = _cut_by(rest, task, others, axes, target)
+    return _join_parts([made, made_by_width]), others.only(stays)
+
+
+def _cut_by(
+    listed: ListedCuts, task: Task, parts: _Parts, axes: column_widths.Axes, target: TargetOfRows | None
+) -> tuple[_Parts, BoolArray]:
+    """Cut groups by the best of some cuts that is allowed; return the new groups, and which groups stay."""
+    scores = np.round(listed.scores, 9)  # if they differ by rounding only, the first column's cut is tried
     stays = np.ones(len(parts), np.bool_)
     made = [parts.only(~stays)]
     groups = np.arange(len(parts))
-    while True:
+    alike = None if target is None else target.alike(parts.entries, parts.rows, parts.numbers, len(parts))
+    while len(groups):
         places = scores[groups].argmax(axis=1)
         has_cut = scores[groups, places] > cut_scores.NONE
         groups, places = groups[has_cut], places[has_cut]
         if not len(groups):
-            return _join_parts(made), parts.only(stays)
-        cuts = cutting.Cuts(groups, places, spans[groups, places])
+            break
+        cuts = cutting.Cuts(groups, places, listed.spans[groups, places])
         source, rows, part_of, first = cutting.cut(parts.ranks, parts.rows, parts.starts, axes, cuts)
         part_of, cut_of, is_allowed = _unite_unsafe_parts(task, parts.entries[source], rows, part_of, first)
+        if target is not None and alike is not None:
+            own = target.alike(parts.entries[source], rows, part_of, len(cut_of))
+            after = np.bincount(cut_of, own, len(groups)).astype(np.int64)
+            is_allowed = target.affords(after, alike[groups], is_allowed)
         taken = is_allowed[cut_of[part_of]]
         source, rows, part_of = source[taken], rows[taken], part_of[taken]
         exists = np.bincount(part_of, minlength=len(cut_of)) > 0
@@ -165,6 +204,7 @@ def _cut_all(task: Task, parts: _Parts, axes: column_widths.Axes, rules: cut_sco
         stays[groups[is_allowed]] = False
         groups, places = groups[~is_allowed], places[~is_allowed]
         scores[groups, places] = cut_scores.NONE
+    return _join_parts(made), stays
 
 
 def _unite_unsafe_parts(
@@ -197,9 +237,17 @@ def _safe(task: Task, entries: IntArray, rows: IntArray, part_of: IntArray, numb
     return task.safe_parts(entries, rows, part_of, number)
 
 
-def _axes(frequencies: FrequencyList, labels: LabelKind) -> tuple[column_widths.Axes, NDArray[np.int32]]:
-    """Lay out the columns, and return the rank of every entry in each."""
+def _axes(task: Task, labels: LabelKind, target: TargetOfRows | None) -> tuple[column_widths.Axes, NDArray[np.int32]]:
+    """Lay out the columns, and return the rank of every entry in each; a target gives sets their order."""
+    frequencies = task.frequencies
     columns = [_Axis.of(hierarchy, labels) for hierarchy in frequencies.hierarchies]
+    if target is not None:
+        columns = [
+            replace(one, ranks=_inverse(np.argsort(target.mean_of_values(task, number), kind="stable")))
+            if one.kind == column_widths.SET
+            else one
+            for number, one in enumerate(columns)
+        ]
     lengths = [len(column.labels) for column in columns]
     domains = np.array([hierarchy.domain_size for hierarchy in frequencies.hierarchies])
     weights = np.array(frequencies.weights) / max(frequencies.weights)  # only their relation counts

@@ -15,7 +15,7 @@ from indistinct.progress import Watch
 from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import LocalRecoding, Pieces
 from indistinct.search.local.aligned_profiles import Aligning
-from indistinct.search.local.groups.anneal import MOST_THREADS, Annealing, descend
+from indistinct.search.local.groups.anneal import MOST_THREADS, Annealing, cool, descend
 from indistinct.search.local.groups.kernels import first_groups, near_tuples
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
 from indistinct.search.local.groups.kernels.parcel_groups import (
@@ -28,16 +28,23 @@ from indistinct.search.local.groups.kernels.parcel_groups import (
     Loose,
     ParcelGroups,
 )
-from indistinct.search.local.groups.nearness import FEWEST_FAR, SEED, Finder, Ranks, lay_out_prices, sort_keys
+from indistinct.search.local.groups.nearness import FEWEST_FAR, NEAR, SEED, Finder, Ranks, lay_out_prices, sort_keys
 from indistinct.search.local.groups.parcel_search import ParcelSearch
-from indistinct.search.local.groups.partition import partition_tuples
+from indistinct.search.local.groups.partition import partition_tuples, stay_safe
 from indistinct.search.local.groups.repair_by_rebuilding import RepairByRebuilding
 from indistinct.search.local.groups.space import Space
 from indistinct.search.local.lower_for_known import lower_labels
+from indistinct.search.local.mondrian import Mondrian
 from indistinct.search.task import Task
 
+CUTTING = 0.2
+"""The share of a time limit that Mondrian may take; where it needs longer, groups grow as if there were no others."""
 MANY_NEAR = 32
 """Near tuples that each tuple knows while groups are annealed."""
+FEW_GROUPS = 1_000
+"""So few groups are improved from both starts, know more near tuples and are annealed a little: that takes seconds."""
+BRIEF_PASSES, BRIEF_WARM = 12, 0.03
+"""The passes that anneal few groups, and the heat at first as a share of what an average group costs."""
 PARCELS = 5
 """The rows of a tuple travel in parcels of k / 5 rows."""
 MOST_PASSES, ENOUGH, PATIENCE = 64, 0.004, 2
@@ -47,32 +54,37 @@ MOST_PASSES, ENOUGH, PATIENCE = 64, 0.004, 2
 class Regroup(RegroupOptions, Aligning):
     """Groups rows so that giving each group the lowest labels that cover it loses little; a few seconds, not exact.
 
-    Near tuples are found by sorting in many orders of columns. Groups grow around tuples whose neighbours are near,
-    each time by the tuple that widens the group's labels least. Then groups are improved: one that costs much is
-    taken apart together with some near it, and their rows form new groups, which are kept if they cost no more. Tuples
-    with more than k rows lend the surplus to groups that are short. Passes end when they gain little, or at the time
-    limit.
+    The first groups are Mondrian's. Then groups are improved: one that costs much is taken apart together with some
+    near it, and their rows form new groups, which are kept if they cost no more. Tuples with more than k rows lend the
+    surplus to groups that are short. Passes end when they gain little, or at the time limit. Up to 1,000 groups are
+    also improved from another start, and the better answer is taken: groups that grow around tuples whose neighbours
+    are near, each time by the tuple that widens the group's labels least. Near tuples are found by sorting in many
+    orders of columns. The answer never loses more than Mondrian's, unless the time limit passes before that is made.
 
     ``measure`` is what counts: ncp, loss, precision or entropy. ``labels`` says what cells carry: labels of the
     ``"hierarchy"``, or ``"ranges"`` of numbers and dates and sets of other values, which lose far less.
-    Where models ask about sensitive values, groups that fail are built anew with rows that bring what they lack, and
-    the answer never loses more than Mondrian's; nor does it where people are counted, who may have many rows.
+    Where models ask about sensitive values, groups that fail are built anew with rows that bring what they lack.
 
     The same table gives the same groups. With ``random_raise`` chance raises some labels, so that none can be
     sharpened: about so many times as many as are generalized, which loses about that much more.
 
-    With a time limit, groups are improved by simulated annealing for 85 % of it, in several threads. With ``effort``
-    each row that needs company is tried so often, in one thread; without a time limit the same table then gives the
-    same groups.
+    Without a time limit the search ends after a minute, and the release says so. With one, groups are improved by
+    simulated annealing for 85 % of it, in several threads. With ``effort`` each row that needs company is tried so
+    often, in one thread; without a time limit the same table then gives the same groups.
     """
 
     __slots__ = ()
 
     bound_effort: ClassVar[int] = 600
+    ends_after: ClassVar[float] = 60.0
+    """Seconds after which passes end where no time limit is set; of most tables they have ended long before."""
 
     def group(self, task: Task, watch: Watch) -> LocalRecoding:
         """Return the recoding to groups that no pass improved much."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made
+        # not within the minute, of which kernels that are compiled first would take most: a start is always the same
+        cut, is_cut_short = Mondrian(strict=False, labels=self.labels).cut(task, watch.part(CUTTING))
+        watch = watch.ending_after(self.ends_after)
         annealing = Annealing.of(self.effort, watch)
         asks_sensitive = any(model.asks_sensitive for model in task.models)
         finish = None
@@ -80,7 +92,13 @@ class Regroup(RegroupOptions, Aligning):
             finish = RepairByRebuilding(self.measure, self.labels, watch, annealing)
         is_later = asks_sensitive and not task.counts_people  # rebuilt groups are annealed, and only rows are rebuilt
         group = partial(group_tuples, annealing=None if is_later else annealing)
-        found = partition_tuples(task, watch, self.measure, self.labels, group, finish)
+        start = None if is_cut_short else cut
+        found = partition_tuples(task, watch, self.measure, self.labels, group, finish, start)
+        if start is not None:
+            cut_only = stay_safe(task, LocalRecoding.of_pieces(task.frequencies, start, self.labels), self.labels)
+            found = min(found, cut_only, key=self.measure.loss)
+        if watch.time_limit is None and watch.time_is_up():
+            found = replace(found, is_cut_short=True)
         return lower_labels(task, found) if self.labels == "hierarchy" else found
 
 
@@ -97,14 +115,25 @@ def group_tuples(space: Space, k: int, watch: Watch, annealing: Annealing | None
     homes = np.flatnonzero(space.counts - loose_rows > k)
     members = np.concatenate([own, homes])
     ranks = np.ascontiguousarray(space.ranks[members][:, columns])
-    finder = Finder(sizes, prices, watch)
+    has_few = int(loose_rows.sum()) <= FEW_GROUPS * k
+    finder = Finder(sizes, prices, watch, MANY_NEAR if has_few else NEAR)
     loose, seeds = _neighbourhood(ranks, loose_rows[own], k, finder)
     spare = np.append(np.zeros(len(own), np.int64), (space.counts - loose_rows)[homes] - k)
-    groups = _without_groups(_parcels(loose_rows[own], loose.parcel_at, k), width, spare, k)
-    first_groups.gather(k, seeds, loose, groups, prices)
-    first_groups.settle(k, loose, groups, prices)
-    search = ParcelSearch(k, loose, groups, prices, watch)
-    descend(search, MOST_PASSES, ENOUGH, PATIENCE)
+    searches = []
+    for is_given in _starts(space, has_few):
+        groups = _without_groups(_parcels(loose_rows[own], loose.parcel_at, k), width, spare.copy(), k)
+        if is_given and space.first_groups is not None:
+            first_groups.take_over(k, space.first_groups[own], loose, groups, prices)
+        else:
+            first_groups.gather(k, seeds, loose, groups, prices)
+        first_groups.settle(k, loose, groups, prices)
+        searches.append(ParcelSearch(k, loose, groups, prices, watch))
+        descend(searches[-1], MOST_PASSES, ENOUGH, PATIENCE)
+    search = min(searches, key=ParcelSearch.total)
+    if has_few:
+        search.is_brief = True
+        cool(search, BRIEF_PASSES, BRIEF_WARM)
+        search.is_brief = False
     if annealing is not None:
         loose, _ = _neighbourhood(ranks, loose_rows[own], k, replace(finder, near=MANY_NEAR))
         loose = loose._replace(near_costs=np.empty(len(loose.near), np.float32))
@@ -112,7 +141,14 @@ def group_tuples(space: Space, k: int, watch: Watch, annealing: Annealing | None
         search.loose = loose
         search.share(annealing.threads)
         annealing.run(search, watch)
-    return _pieces(space.counts - loose_rows, members, groups, k)
+    return _pieces(space.counts - loose_rows, members, search.groups, k)
+
+
+def _starts(space: Space, has_few: bool) -> tuple[bool, ...]:
+    """Return with which first groups to begin: those that are given, or those that grow; with both if few are made."""
+    if space.first_groups is None:
+        return (False,)
+    return (True, False) if has_few else (True,)
 
 
 def _loose_rows(space: Space, k: int) -> IntArray:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
+from nicegui import ui
+
 from indistinct.studio.widgets import controls
-from indistinct.studio.widgets.page_frame import Desk, frame, needs_release
+from indistinct.studio.widgets.page_frame import Desk, frame, needs_release, show_verdict
 from indistinct.studio.work import Work
 
 LEAD = "The policy file is all that the command line and a scheduled run need to make the same release again."
@@ -22,9 +24,13 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             controls.notice(
                 "note", "Something was changed since this release was made; what is here belongs to the release."
             )
+        show_verdict(work)
+        if work.is_held_back:
+            _decide(work, desk)
         with controls.box("div", "cards"):
             _files(work)
-            _folder(work, desk)
+            if not work.is_held_back:
+                _folder(work, desk)
         with controls.card("The same without the studio"):
             controls.Words("h3", "Command line")
             controls.code(command_lines(work.name), "Commands")
@@ -44,10 +50,29 @@ def _policy_so_far(work: Work) -> None:
         controls.code(work.policy_text(), "The policy file")
 
 
+def _decide(work: Work, desk: Desk) -> None:
+    """Ask whether the release leaves although attacks expose people of it."""
+
+    def accept() -> None:
+        if desk.do(work.accept):
+            ui.navigate.to("/download")
+
+    with controls.card("People can be found in it: your decision"):
+        controls.Words(
+            "p",
+            "Mend what the attacks name, in the columns or the models, and run again. Or let it leave as it is, "
+            "if whoever receives it may learn that.",
+        )
+        with controls.box("div", "row-line"):
+            controls.link("See who is found", "/attack", "primary")
+            controls.button("Let it leave all the same", accept, id="accept")
+
+
 def _files(work: Work) -> None:
     with controls.card("Files"):
         with controls.box("div", "row-line"):
-            controls.link("Release (ZIP)", "/take/release.zip", "primary", id="take-release", download=True)
+            if not work.is_held_back:
+                controls.link("Release (ZIP)", "/take/release.zip", "primary", id="take-release", download=True)
             controls.link("Policy", "/take/policy.toml", id="take-policy", download=True)
             controls.link("Report", "/take/report.html", id="take-report", download=True)
             controls.link("Report for recipients", "/take/report.html?edition=public", id="take-public", download=True)

@@ -15,7 +15,7 @@ from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 from indistinct.studio.pages import lattice
 from indistinct.studio.widgets import controls
-from indistinct.studio.widgets.page_frame import Desk, frame, needs_table, next_step
+from indistinct.studio.widgets.page_frame import Desk, frame, needs_table, next_step, show_verdict
 from indistinct.studio.widgets.style import RAMP
 from indistinct.studio.work import Work
 
@@ -46,7 +46,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
         if work.release is not None:
             if not work.is_current:
                 controls.notice("note", "Something was changed since this release was made. Run again to follow it.")
-            _summary(work)
+            _summary(work, desk)
             _before_and_after(work)
         if not mistakes:
             _solutions(work, desk, query)
@@ -69,7 +69,7 @@ def _model(model: Mapping[str, Any]) -> str:
     return f"{model['model']} ({', '.join(numbers)})"
 
 
-def _summary(work: Work) -> None:
+def _summary(work: Work, desk: Desk) -> None:
     release = work.release
     assert release is not None
     facts, verdict = release.facts, release.verdict
@@ -77,13 +77,18 @@ def _summary(work: Work) -> None:
     with controls.card():
         with controls.box("div", "spread"):
             controls.Words("h2", "The release").style("margin: 0")
-            next_step("Next: download", "/download")
-        controls.notice(
-            "good" if verdict.passed else "bad",
-            "Verified: it was counted again, and every row proved against the original."
-            if verdict.passed
-            else "It does not verify.",
-        )
+            if work.attacked is None:
+                controls.button(
+                    "Next: try all attacks",
+                    lambda: desk.run("Attacking", work.attack, _again),
+                    "primary",
+                    id="attack-now",
+                )
+            elif work.is_held_back:
+                next_step("Next: see who is found", "/attack")
+            else:
+                next_step("Next: download", "/download")
+        show_verdict(work)
         controls.figures(
             {
                 "rows released": f"{facts.released:,}",

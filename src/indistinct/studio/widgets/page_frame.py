@@ -186,3 +186,21 @@ def needs_release(work: Work) -> bool:
 def next_step(text: str, address: str) -> Element:
     """A link to what usually comes next."""
     return controls.link(text, address, "primary")
+
+
+def show_verdict(work: Work) -> None:
+    """Say what the recount and the attacks say of the release; what was not tried is said as well."""
+    verdict = work.release.verdict if work.release is not None else None
+    if verdict is None:
+        return
+    controls.notice(
+        "good" if verdict.passed else "bad",
+        "Verified: it was counted again, and every row proved against the original."
+        if verdict.passed
+        else "It does not verify.",
+    )
+    if work.attacked is None:
+        controls.notice("note", "No attack was tried on it yet: what its groups and labels tell is not known.")
+        return
+    summary = f"{work.attacked.summary[0].upper()}{work.attacked.summary[1:]}."
+    controls.notice({"broken": "bad", "something": "note", "nothing": "good"}[work.attacked.severity], summary)

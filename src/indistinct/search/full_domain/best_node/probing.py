@@ -77,7 +77,7 @@ class ShorterList:
     """One tuple for each group at a node, as counters and as probes take them."""
 
     tuples: MergedTuples
-    coded: interval_probes.CodedTuples
+    coded: interval_probes.TupleCodes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -296,14 +296,14 @@ class Probing:
         shrinks = 8 * possible <= possible_groups(self.frequencies, source.tuples.node)
         return 2 * possible <= number or (shrinks and possible <= SPARSE * number)
 
-    def _codes_of(self, tuples: MergedTuples) -> interval_probes.CodedTuples:
+    def _codes_of(self, tuples: MergedTuples) -> interval_probes.TupleCodes:
         """Return the codes of tuples column by column."""
         layout = self.frequencies.base.layout
         codes = np.empty((len(self.frequencies.columns), len(tuples.sizes)), np.int32)
         for column, own in enumerate(codes):
             place = layout.words[column], layout.shifts[column], layout.masks[column]
             own[:] = grouping.unpack(tuples.keys, *(int(number) for number in place))
-        return interval_probes.CodedTuples(codes, tuples.sizes.astype(np.int64))
+        return interval_probes.TupleCodes(codes, tuples.sizes.astype(np.int64))
 
 
 def labels_of(frequencies: FrequencyList, retained: Retained) -> interval_probes.LevelLabels:

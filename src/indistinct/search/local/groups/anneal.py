@@ -61,6 +61,20 @@ def descend(groups: Improvable, most_passes: int, enough: float, patience: int) 
         before = total
 
 
+def cool(groups: Improvable, passes: int, warm: float) -> None:
+    """Anneal groups in so few passes, from a heat of this share of an average group; they become the best ones met."""
+    total = least = groups.total()
+    best = groups.save()
+    first_heat = warm * total / max(1, groups.number_of_groups)
+    for number in range(passes):
+        if least <= 0.0 or not groups.try_changes(number, first_heat * COOLING ** (number / passes)):
+            break
+        total = groups.total()
+        if total < least:
+            least, best = total, groups.save()
+    groups.restore(best)
+
+
 @dataclass(frozen=True, slots=True)
 class Annealing:
     """How long groups are annealed: so many tries for each row, or until most of the time limit has passed."""

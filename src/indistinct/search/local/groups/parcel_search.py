@@ -58,6 +58,7 @@ class ParcelSearch:
         self.k, self.loose, self.groups, self.prices, self.watch = k, loose, groups, prices, watch
         self.parts = [ThreadGroups(groups, _scratch(k, groups))]
         self._rows = max(1, int(groups.parcels[:, SIZE].sum()))
+        self.is_brief = False  # a pass that anneals comes to as few parcels as one of a descent
         self._generator = np.random.default_rng(SEED)
         self._refresh()
 
@@ -71,8 +72,10 @@ class ParcelSearch:
     def try_changes(self, number: int, heat: float) -> bool:
         """Take groups apart around some parcels, and build them anew."""
         parcels, step, reach = len(self.groups.parcels), STEP, WARM_REACH
+        if heat == 0.0 or self.is_brief:
+            step = max(1, parcels // (VISITS * self.number_of_groups))
         if heat == 0.0:
-            step, reach = max(1, parcels // (VISITS * self.number_of_groups)), REACH
+            reach = REACH
         if number % STEP == 0:
             self.divide()
         reach *= self._total / self._rows
@@ -96,6 +99,7 @@ class ParcelSearch:
     def restore(self, saved: ParcelGroups) -> None:
         for now, then in zip(self.groups, saved, strict=True):
             now[:] = then
+        self._refresh()
 
     def share(self, threads: int) -> None:
         """Let so many threads work from now on, or as many as there are groups for."""

@@ -114,13 +114,18 @@ def partition_tuples(
     labels: LabelKind,
     group: Grouping,
     finish: Finishing | None = None,
+    start: Pieces | None = None,
 ) -> LocalRecoding:
     """Group the tuples of each block, make the groups safe for every model, and give them their labels.
 
-    What makes them safe is ``made_safe``, if nothing else is given.
+    What makes them safe is ``made_safe``, if nothing else is given. A grouping may begin with the groups of ``start``.
     """
     frequencies = task.frequencies
     space = Space.of(frequencies, measure, labels)
+    if start is not None:
+        first_groups = np.full(len(space.counts), SUPPRESSED)
+        first_groups[start.tuples] = start.groups
+        space = replace(space, first_groups=first_groups)
     block_of, blocks = blocks_of(task)
     task = task.without(block_of == SUPPRESSED)
     units = Units.of(frequencies, of_tuples=finish is not None)
@@ -204,7 +209,7 @@ class Units:
         if len(self.first) == len(self.counts):
             return space
         rows = self._lengths if self.are_people else np.add.reduceat(self.counts, self.first)
-        return replace(space, ranks=np.ascontiguousarray(space.ranks[self.first]), counts=rows)
+        return replace(space.only(self.first), counts=rows)
 
     def in_rows(self, pieces: Pieces) -> Pieces:
         """Return pieces of units as pieces of entries: so many rows or people of a unit go where it sends them.

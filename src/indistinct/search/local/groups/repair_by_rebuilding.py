@@ -67,7 +67,9 @@ class RepairByRebuilding:
         stays = pieces.groups != SUPPRESSED
         if task.safe_parts(pieces.tuples[stays], pieces.rows[stays], pieces.groups[stays], groups).all():
             return pieces
-        cut, _ = Mondrian(strict=False, labels=self.labels).cut(task, replace(self.watch, time_limit=None))  # seconds
+        cut, _ = Mondrian(strict=False, labels=self.labels).cut(
+            task, replace(self.watch, time_limit=None, ends_after=None)
+        )  # seconds
         repair = GroupRepair.of(task, space, block_of, self.watch) if has_rules(task) else None
         first = self.watch.part(FIRST)
         found = pieces if repair is None else repair.rebuild_groups(pieces, first, None)

@@ -51,6 +51,7 @@ class Space:
     ``label_costs`` (columns, levels, values) cost of each label code, where ``table_at`` is -1
     ``value_of``    for each column the value code of each rank
     ``whole_row``   what a row keeps at most, in the measure's units: its cost is what it keeps less
+    ``first_groups``  (tuples,) the group in which a search may start with each tuple, or None
 
     Costs are per row, at least 0, and never fall when a run, range or set grows. Rows of tuples that differ in a
     column which is never generalized cost NEVER; ``blocks`` keeps them apart.
@@ -69,6 +70,7 @@ class Space:
     label_costs: FloatArray
     value_of: tuple[IntArray, ...]
     whole_row: float
+    first_groups: IntArray | None = None
 
     @classmethod
     def of(cls, frequencies: FrequencyList, measure: CellMeasure, kind: LabelKind = "hierarchy") -> Space:
@@ -116,7 +118,9 @@ class Space:
 
     def only(self, tuples: IntArray) -> Space:
         """Return the space of some of the tuples."""
-        return replace(self, ranks=np.ascontiguousarray(self.ranks[tuples]), counts=self.counts[tuples])
+        first = None if self.first_groups is None else self.first_groups[tuples]
+        ranks = np.ascontiguousarray(self.ranks[tuples])
+        return replace(self, ranks=ranks, counts=self.counts[tuples], first_groups=first)
 
     def run_costs(self, low: IntArray, high: IntArray) -> FloatArray:
         """Return the cost per row of groups from their lowest and highest rank in each column; a set counts as a

@@ -97,7 +97,7 @@ def _score_cuts(
             continue
         varied, whole = 0, 0.0
         for column in range(columns):
-            number = _tally(own[column], own_rows, room)
+            number = tally_values(own[column], own_rows, room)
             if number > 1:
                 places = slice(column * KINDS, (column + 1) * KINDS)
                 whole += _list_in_column(number, axes, column, rules, room, scores[group, places], spans[group, places])
@@ -113,7 +113,7 @@ def _score_cuts(
 
 
 @kernel
-def _tally(ranks: Array, rows: IntArray, room: IntArray) -> int:
+def tally_values(ranks: Array, rows: IntArray, room: IntArray) -> int:
     """Put the ranks that occur, in order, and the rows of each into the room; return their number."""
     number = 0
     for piece in range(len(ranks)):

@@ -22,7 +22,7 @@ OPEN, WORSE = 0, 1
 """Whether a node of the interval may still keep enough."""
 
 
-class CodedTuples(NamedTuple):
+class TupleCodes(NamedTuple):
     """Tuples of a list.
 
     ``codes``   (columns, tuples) int32: the code of each cell
@@ -161,7 +161,7 @@ def _drop_small(tuples: int, groups: int, k: int, work: ProbeScratch) -> tuple[i
 
 @kernel
 def _group_at(
-    node: IntArray, tuples: CodedTuples, labels: LevelLabels, k: int, work: ProbeScratch
+    node: IntArray, tuples: TupleCodes, labels: LevelLabels, k: int, work: ProbeScratch
 ) -> tuple[int, int, int]:
     """Group tuples at a node and leave small groups out; return tuples, groups and the rows left out."""
     number, groups, gone = tuples.counts.shape[0], 1, 0
@@ -306,7 +306,7 @@ def _are_probed(known: LevelBounds, picks: IntArray) -> bool:
 
 @kernel
 def probe(
-    tuples: CodedTuples,
+    tuples: TupleCodes,
     labels: LevelLabels,
     ends: IntArray,
     k: int,

@@ -1,4 +1,4 @@
-"""The first groups of loose tuples: grown around seeds, until every parcel has its place."""
+"""The first groups of loose tuples: grown around seeds or given, until every parcel has its place."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from indistinct.search.local.groups.kernels.parcel_groups import (
     GROUP,
     ROWS,
     SIZE,
+    TUPLE,
     Loose,
     ParcelGroups,
     best_place,
@@ -100,6 +101,38 @@ def _gather(k: int, seeds: Any, loose: Loose, groups: ParcelGroups, prices: Pric
             while left[tuple_] > 0 and facts[group, ROWS] < k:
                 left[tuple_] -= 1
                 enter(parcel_at[tuple_] + left[tuple_], group, parcels, facts)
+
+
+def take_over(k: int, group_of: Any, loose: Loose, groups: ParcelGroups, prices: Prices) -> None:
+    """Start with groups that another search made, as far as they have k rows of loose tuples.
+
+    IN      group_of  (loose,) int64: the group of each loose tuple
+    IN OUT  groups    all free at first
+    """
+    rows = np.zeros(len(loose.parcel_at) - 1, np.int64)
+    np.add.at(rows, groups.parcels[:, TUPLE], groups.parcels[:, SIZE])
+    _, numbers = np.unique(group_of, return_inverse=True)
+    sizes = np.bincount(numbers.ravel(), rows).astype(np.int64)
+    _take_over(k, numbers.ravel().astype(np.int64), np.where(sizes >= k, NOBODY, 0), loose, groups, prices)
+
+
+@kernel
+def _take_over(k: int, numbers: Any, made: Any, loose: Loose, groups: ParcelGroups, prices: Prices) -> None:
+    """Do what ``take_over`` says; ``made`` is NOBODY for those that have k rows."""
+    rank_ranges, _, costs, parcels, _, free, counters = groups
+    is_taken = made == NOBODY
+    for tuple_ in range(len(numbers)):
+        number = numbers[tuple_]
+        if is_taken[number]:
+            if made[number] == NOBODY:
+                counters[FREE] -= 1
+                made[number] = free[counters[FREE]]
+                clear(made[number], rank_ranges, prices.columns)
+            group = made[number]
+            cover(group, tuple_, loose.ranks, rank_ranges, prices.columns)
+            costs[group] = cost_with(group, tuple_, loose.ranks, rank_ranges, prices.columns, prices.numbers)
+            for parcel in range(loose.parcel_at[tuple_], loose.parcel_at[tuple_ + 1]):
+                enter(parcel, group, parcels, groups.facts)
 
 
 @kernel

@@ -11,7 +11,7 @@ from indistinct.kernel import kernel
 TABLE, STEPS, RANGE, SET = range(4)
 """How a column's costs are laid out, see ``Prices``."""
 
-KIND, RANGE, NUMBERS, STRIDE = range(4)
+KIND, ENDS, NUMBERS, STRIDE = range(4)
 """A column: its kind, where it stands in a rank range, where its numbers start, and how far their rows are apart."""
 
 VALUES_A_WORD = 4
@@ -21,7 +21,7 @@ VALUES_A_WORD = 4
 class Prices(NamedTuple):
     """What a row costs in a group, by the ranks that the group spans in each column.
 
-    ``columns``  (columns, 4) int64: KIND, BOX, NUMBERS, STRIDE
+    ``columns``  (columns, 4) int64: KIND, ENDS, NUMBERS, STRIDE
     ``numbers``  float64, where ``low`` and ``high`` are the ends of the span
                  TABLE  the cost of low..high at low * stride + high
                  STEPS  the cost of low..high is the most that a step between neighbours in it costs;
@@ -71,7 +71,7 @@ def cost_with(group: int, tuple_: Any, ranks: Any, rank_ranges: Any, columns: An
     """Return what a row costs in a group once a tuple has joined it."""
     cost = 0.0
     for column in range(columns.shape[0]):
-        value, rank_range = np.int64(ranks[tuple_, column]), columns[column, RANGE]
+        value, rank_range = np.int64(ranks[tuple_, column]), columns[column, ENDS]
         if columns[column, KIND] == SET:
             has_it = (
                 rank_ranges[group, rank_range + 1 + (value >> VALUES_A_WORD)] >> (value & (2**VALUES_A_WORD - 1))
@@ -93,15 +93,15 @@ def clear(group: int, rank_ranges: Any, columns: Any) -> None:
         rank_ranges[group, word] = 0
     for column in range(columns.shape[0]):
         if columns[column, KIND] != SET:
-            rank_ranges[group, columns[column, RANGE]] = 2**30
-            rank_ranges[group, columns[column, RANGE] + 1] = -1
+            rank_ranges[group, columns[column, ENDS]] = 2**30
+            rank_ranges[group, columns[column, ENDS] + 1] = -1
 
 
 @kernel
 def cover(group: int, tuple_: int, ranks: Any, rank_ranges: Any, columns: Any) -> None:
     """Widen a rank range so that it spans a tuple."""
     for column in range(columns.shape[0]):
-        value, rank_range = ranks[tuple_, column], columns[column, RANGE]
+        value, rank_range = ranks[tuple_, column], columns[column, ENDS]
         if columns[column, KIND] == SET:
             word, bit = rank_range + 1 + (value >> VALUES_A_WORD), 1 << (value & (2**VALUES_A_WORD - 1))
             if rank_ranges[group, word] & bit == 0:

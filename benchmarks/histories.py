@@ -1,0 +1,228 @@
+"""Histories: made-up claims of people, released so that any few events fit k people, beside three plainer ways."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+
+import indistinct as ix
+from benchmarks import tables as shown
+from benchmarks.setting import Figures, K, Setting, say
+from indistinct.pipeline.stages import count, open_tables
+from indistinct.progress import Watch
+from indistinct.recoding.histories import table_of_entries
+from indistinct.search.histories.events import Events, dense
+from indistinct.search.histories.levels import LevelSearch
+
+JOBS = ((1_000, 1), (1_000, 2), (1_000, 3), (10_000, 1), (10_000, 2), (10_000, 3), (100_000, 2))
+"""People, and events that others know."""
+COMPARED = 10_000
+"""With more people the plainer ways are not run."""
+EVENTS_EACH = 12
+QUICK_PEOPLE = 40
+CODES_A_CHAPTER, DAYS = 40, 1_826
+SEED = 35
+
+
+def claims(people: int, seed: int = SEED) -> dict[str, pa.Table]:
+    """Draw people with a year of birth and a sex, and claims with a code of a tree like ICD and a day of five years.
+
+    Codes follow power laws at each level of the tree; half of a person's claims repeat an earlier code of hers.
+    """
+    rng = np.random.default_rng(seed)
+    chapters, kinds, details = 26, CODES_A_CHAPTER, 4
+    often = rng.permutation(1 / np.arange(1, chapters + 1) ** 0.7)[:, None, None]
+    often = often * np.stack([rng.permutation(1 / np.arange(1, kinds + 1) ** 1.1) for _ in range(chapters)])[:, :, None]
+    often = (often / np.arange(1, details + 1)).ravel()
+    names = [f"{chr(65 + c)}{k:02d}{d}" for c in range(chapters) for k in range(kinds) for d in range(details)]
+    numbers = rng.negative_binomial(1.5, 1.5 / (1.5 + EVENTS_EACH), people)
+    owner = np.repeat(np.arange(people), numbers)
+    first = np.repeat(np.cumsum(numbers) - numbers, numbers)
+    place = np.arange(len(owner)) - first
+    code = rng.choice(len(often), len(owner), p=often / often.sum())
+    again = np.flatnonzero((rng.random(len(owner)) < 0.5) & (place > 0))
+    for row, earlier in zip(again.tolist(), (first + rng.random(len(owner)) * place).astype(int)[again], strict=True):
+        code[row] = code[earlier]
+    day = np.datetime64("2019-01-01") + rng.integers(0, DAYS, len(owner))
+    born, sex = rng.integers(1930, 2005, people), rng.choice(["f", "m"], people)
+    return {
+        "people": pa.table({"person": np.arange(people), "born": born, "sex": sex}),
+        "claims": pa.table({"person": owner, "code": np.array(names)[code], "day": day.astype(str)}),
+    }
+
+
+def policy(known: int) -> ix.Policy:
+    """Return a policy of claims of which others know some."""
+    return ix.Policy(
+        tables={
+            "people": ix.LinkedTable(
+                {"born": ix.quasi(ix.intervals(10, 20, 40)), "sex": ix.quasi(ix.suppress())}, key="person"
+            ),
+            "claims": ix.LinkedTable(
+                {
+                    "code": ix.quasi(ix.prefix(4, keep=[3, 1])),
+                    "day": ix.quasi(ix.dates("month", "quarter", "year")),
+                },
+                references={"person": "people"},
+            ),
+        },
+        privacy=[ix.KAnonymity(K)],
+        person="person",
+        knows=ix.Knows(known),
+    )
+
+
+def run_histories(setting: Setting) -> list[Figures]:
+    """Release each set of claims, and compare with plainer ways where people are few."""
+    found: list[Figures] = []
+    for people, known in setting.few(JOBS, 2):
+        tables = claims(QUICK_PEOPLE if setting.is_quick else people)
+        start = time.process_time()
+        with ix.anonymize(tables, policy(known)) as release:
+            seconds = time.process_time() - start
+            said = release.facts.tables["claims"]
+            one = {"people": people, "known": known, "events": said.eligible, "way": "indistinct"}
+            found.append(one | {"kept": said.released / max(1, said.eligible or 1), "cpu_seconds": seconds})
+            found[-1]["ncp"] = _loss_of(release, tables, known)
+        say(f"  {people} people, {known} known: {found[-1]['kept']:.4f} kept, {seconds:.1f} s CPU")
+        if people <= COMPARED and known <= 2:
+            found += [one | figures for figures in _plainer_ways(tables, known)]
+    return found
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """Events in one group of all people."""
+
+    events: Events
+    search: LevelSearch
+
+    @property
+    def whole(self) -> float:
+        """What all cells of events keep as they are."""
+        return float(len(self.events) * len(self.events.columns))
+
+    def figures(self, way: str, kept: float, left: float, start: float) -> Figures:
+        """Return what is known of one way."""
+        return {
+            "way": way,
+            "kept": left / max(1, len(self.events)),
+            "ncp": 1 - kept / max(1.0, self.whole),
+            "cpu_seconds": time.process_time() - start,
+        }
+
+
+def _open_events(tables: dict[str, pa.Table], known: int) -> _Opened:
+    asked, watch = policy(known), Watch()
+    with open_tables(tables, asked) as opened, count(opened, asked, watch) as counted:
+        frequencies = counted.task.frequencies
+        events = Events.of(frequencies, asked, table_of_entries(frequencies))
+    groups = np.zeros(len(tables["people"]), np.int64)
+    return _Opened(events, LevelSearch(events, groups, K, watch))
+
+
+def _loss_of(release: ix.Release, tables: dict[str, pa.Table], known: int) -> float:
+    """Return the NCP of the claims of a release, where a claim that was dropped loses everything."""
+    opened = _open_events(tables, known)
+    released = release.tables["claims"]
+    kept = 0.0
+    for column, name in zip(opened.events.columns, ("code", "day"), strict=True):
+        of_text = dict(zip(column.labels.texts, column.kept.tolist(), strict=True))
+        kept += sum(of_text[text] for text in map(str, released[name].to_pylist()))
+    return 1 - kept / max(1.0, opened.whole)
+
+
+def _plainer_ways(tables: dict[str, pa.Table], known: int) -> list[Figures]:
+    """Return one level a column with dropping, dropping alone, and Apriori anonymisation."""
+    opened = _open_events(tables, known)
+    found = []
+    start = time.process_time()
+    nodes = product(*(range(len(column.places)) for column in opened.events.columns))
+    best = max((opened.search.at(node) for node in nodes), key=lambda one: one.kept)
+    found.append(opened.figures("one level a column, and dropping", best.kept, float(best.is_left.sum()), start))
+    start = time.process_time()
+    alone = opened.search.at((0,) * len(opened.events.columns))
+    found.append(opened.figures("dropping alone", alone.kept, float(alone.is_left.sum()), start))
+    start = time.process_time()
+    kept = _apriori(opened, known)
+    found.append(opened.figures("Apriori anonymisation", kept, float(len(opened.events)), start))
+    return found
+
+
+def _apriori(opened: _Opened, known: int) -> float:
+    """Return what Apriori anonymisation keeps: values climb until no set of up to so many is rare; nothing is dropped.
+
+    A value is a code with a day; it climbs to longer times first, and then to coarser codes, with all that lie under
+    the same label (Terrovitis, Mamoulis and Kalnis 2008, smaller sets first). Of each rare set that label climbs which
+    fewest people hold.
+    """
+    events = opened.events
+    heights = [len(column.places) - 1 for column in events.columns]
+    chain = [(0, day) for day in range(heights[1] + 1)] + [(code, heights[1]) for code in range(1, heights[0] + 1)]
+    labels = np.stack([_pairs(events, node) for node in chain])
+    step = np.zeros(len(events), np.int64)
+    everyone = np.arange(len(events))
+    for size in range(1, known + 1):
+        while True:
+            own = dense(labels[step, everyone] * len(chain) + step)
+            rare = _labels_of_rare_sets(events.persons, own, size)
+            if not len(rare):
+                break
+            climbs = np.isin(own, rare) & (step < len(chain) - 1)
+            if not climbs.any():
+                break
+            goals = step[climbs] + 1
+            for goal in np.unique(goals).tolist():
+                above = np.unique(labels[goal][climbs & (step == goal - 1)])
+                step = np.where(np.isin(labels[goal], above), np.maximum(step, goal), step)
+    kept = 0.0
+    for number, node in enumerate(chain):
+        mine = step == number
+        kept += float(events.sum_kept(events.codes_at(node))[mine].sum())
+    return kept
+
+
+def _pairs(events: Events, node: tuple[int, ...]) -> np.ndarray:
+    """Return the label of each event at a node as one number."""
+    codes = events.codes_at(node)
+    return codes[0] * (int(codes[1].max(initial=0)) + 1) + codes[1]
+
+
+def _labels_of_rare_sets(persons: np.ndarray, labels: np.ndarray, size: int) -> np.ndarray:
+    """Return of each set of different labels that fewer than k people have the label that fewest hold."""
+    held = np.unique(np.stack([persons, labels]), axis=1)
+    holders = np.bincount(held[1])
+    if size == 1:
+        return np.flatnonzero((holders > 0) & (holders < K))
+    starts = np.flatnonzero(np.diff(held[0], prepend=-1))
+    sets = []
+    for own in np.split(held[1], starts[1:]):
+        first, second = np.triu_indices(len(own), 1)
+        sets.append(np.stack([own[first], own[second]]))
+    pairs, times = np.unique(np.concatenate(sets, axis=1), axis=1, return_counts=True)
+    rare = pairs[:, times < K]
+    return np.unique(np.where(holders[rare[0]] <= holders[rare[1]], rare[0], rare[1]))
+
+
+def section(figures: list[Figures]) -> str:
+    """Return the section of the page."""
+    text = f"""made-up claims, {EVENTS_EACH} a person, with a code of a tree like ICD and a day of five years; k = {K}.
+Whoever knows so many claims of a person, beside her year of birth and sex, finds k people. Each cell is the share of
+claims released, the NCP of all claims (a dropped one loses all) and CPU seconds. The plainer ways have all people in
+one group and heed no people's rows; dropping alone keeps nothing; Apriori anonymisation heeds no claim that a person
+has twice."""
+    ways = [way for way in dict.fromkeys(one["way"] for one in figures) if way != "dropping alone"]
+    jobs = dict.fromkeys((one["people"], one["known"]) for one in figures)
+    cells = {(one["people"], one["known"], one["way"]): _cell(one) for one in figures}
+    rows = [[*(f"{number:,}" for number in job), *(cells.get((*job, way), "") for way in ways)] for job in jobs]
+    heads = ["people", "known", *ways]
+    return shown.section("Histories", "histories", text, shown.table(heads, rows))
+
+
+def _cell(one: Figures) -> str:
+    """Return the claims that are kept, the NCP and the CPU seconds of one way."""
+    return f"{one['kept']:.1%}, {one['ncp']:.3f}, {shown.seconds(one['cpu_seconds'])}"

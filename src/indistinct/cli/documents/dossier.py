@@ -1,0 +1,100 @@
+"""``indistinct dossier``: the documents about a release that people sign, as a folder of pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from indistinct.cli import show
+from indistinct.cli.options import LEDGER_HELP, AsJson, NamedRecipient, PolicyPath, Reading
+from indistinct.cli.paths import policy_of_recipient, tables_given
+from indistinct.errors import ExposedError, VerificationError
+from indistinct.showing.words import counted
+
+if TYPE_CHECKING:
+    from indistinct.documents import Dossier
+
+MOST_SHOWN = 12
+
+
+def dossier(
+    policy_path: PolicyPath,
+    release: Annotated[
+        Path, typer.Argument(metavar="RELEASE", help="A folder that anonymize wrote.", show_default=False)
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the documents.")],
+    original: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TABLE", help="The private table; each of several as NAME=TABLE."),
+    ] = None,
+    external: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="A table that names people, to link the release with.")
+    ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="RELEASE", help="An earlier release of the same source and policy; repeat it."),
+    ] = None,
+    population: Annotated[
+        str | None, typer.Option(help="How many people the table was drawn from, or a table of them.")
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option("--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER", help=LEDGER_HELP)
+    ] = None,
+    recipient: NamedRecipient = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="REGIME", help="A document for this regime alone; repeat it. Else all.")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the dossier that the folder holds.")] = False,
+    *,
+    reading: Reading,
+    as_json: AsJson = False,
+) -> None:
+    """Write the documents that regulators, handbooks and offices ask for: what was measured, and what is left blank.
+
+    Blanks are for people to fill in; none of it says that a law is met. Exit code 4 says that the release failed its
+    recount or is above its threshold, 6 that an attack exposes people; the documents are written all the same.
+    """
+    from indistinct.documents import dossier as compile_dossier
+    from indistinct.documents import refuse_folder
+
+    refuse_folder(output, replace=replace)
+    policy = policy_of_recipient(policy_path, recipient)
+    said: dict[str, Any] = {"external": external, "earlier": earlier or (), "ledger": ledger}
+    said["original"] = tables_given(policy, original, "--original") if original else None
+    said["population"] = int(population) if population and population.isdecimal() else population
+    with show.progress() as watch:
+        found = compile_dossier(
+            release,
+            policy_path,
+            recipient=recipient,
+            only=tuple(only or ()),
+            watch=watch,
+            **said,
+            **reading.arguments(),
+        )
+        found.write(output, replace=replace)
+    if as_json:
+        show.document({**found.to_dict(), "written": str(output)})
+    else:
+        _tell(found, output)
+    if not found.is_verified or found.is_above:
+        raise typer.Exit(VerificationError.exit_code)
+    if found.is_broken:
+        raise typer.Exit(ExposedError.exit_code)
+
+
+def _tell(found: Dossier, output: Path) -> None:
+    """Say what was found, what is left to fill in, and where it was written."""
+    for line in found.decision:
+        show.say(line)
+    show.say(f"{counted(len(found.blanks), 'blank')} for people to fill in:", "yellow")
+    for blank in found.blanks[:MOST_SHOWN]:
+        show.tell(f"  {blank.number}. {blank.hint} ({blank.place})")
+    if len(found.blanks) > MOST_SHOWN:
+        show.say(f"  … and {len(found.blanks) - MOST_SHOWN} more", show.QUIET)
+    show.say(
+        f"{counted(len(found.papers), 'document')} written to {output}; begin with {output / 'index.html'}", show.GOOD
+    )
+    show.say("it describes the private table: keep it as you keep that", show.QUIET)

@@ -1,0 +1,8 @@
+"""What a release is still good for: distributions, regressions, models and COUNT queries, beside the original.
+
+The names are listed in ``__init__.pyi`` and loaded when they are first asked for.
+"""
+
+from indistinct.lazy import names_of_stub
+
+__all__, __dir__, __getattr__ = names_of_stub(__name__, __file__)

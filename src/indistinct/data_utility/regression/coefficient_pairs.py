@@ -1,0 +1,322 @@
+"""ComparedRegression: the coefficients of one model on a release and on its original, side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from indistinct.array_types import BoolArray, FloatArray, IntArray
+from indistinct.data_utility.decode import CategoryColumn, Decoded, NumberColumn
+from indistinct.data_utility.decoded_pair import DecodedPair
+from indistinct.data_utility.features import frequent_values
+from indistinct.data_utility.regression.formula import Regression
+from indistinct.data_utility.regression.newton import Family, FittedModel, fit, independent_columns
+from indistinct.errors import PolicyError
+from indistinct.showing.words import counted
+
+NORMAL = 1.959963984540054
+"""Standard errors to either side of an interval of 95 %."""
+MOST_VALUES = 30
+"""Values of a category that have a coefficient; all others share one."""
+ENDLESS = 10.0
+"""A standard error, in outcomes of a typical row, from which on an estimate counts as endless."""
+CONSTANT = "(constant)"
+OTHERS = "(others)"
+
+
+@dataclass(frozen=True, slots=True)
+class CoefficientPair:
+    """One coefficient before and after, with the figures by which such pairs are judged."""
+
+    term: str
+    """A column of numbers, or ``column=value``."""
+    before: float
+    error_before: float
+    """Its standard error; intervals are 1.96 of them to either side."""
+    after: float | None
+    """None where the release cannot estimate it."""
+    error_after: float | None
+
+    @property
+    def overlap(self) -> float | None:
+        """Karr's overlap of both intervals: 1 if they are the same, negative if they are disjoint."""
+        if self.after is None or self.error_after is None:
+            return None
+        return interval_overlap(
+            (self.before - NORMAL * self.error_before, self.before + NORMAL * self.error_before),
+            (self.after - NORMAL * self.error_after, self.after + NORMAL * self.error_after),
+        )
+
+    @property
+    def standardised_difference(self) -> float | None:
+        """The difference in standard errors of the original."""
+        if self.after is None or not self.error_before:
+            return None
+        return (self.after - self.before) / self.error_before
+
+    @property
+    def keeps_sign(self) -> bool:
+        """Both have the same sign."""
+        return self.after is not None and math.copysign(1, self.before) == math.copysign(1, self.after)
+
+    @property
+    def keeps_significance(self) -> bool:
+        """Both intervals contain zero, or none does and both have the same sign."""
+        if self.after is None or self.error_after is None:
+            return False
+        is_clear = abs(self.before) > NORMAL * self.error_before
+        stays_clear = abs(self.after) > NORMAL * self.error_after
+        return is_clear == stays_clear and (not is_clear or self.keeps_sign)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return both, and all figures, as JSON takes them."""
+        return asdict(self) | {
+            "overlap": self.overlap,
+            "standardised_difference": self.standardised_difference,
+            "keeps_sign": self.keeps_sign,
+            "keeps_significance": self.keeps_significance,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRegression:
+    """A regression on the original and on the release."""
+
+    regression: Regression
+    family: Family
+    rows_before: int
+    """The rows that have all of its columns."""
+    rows_after: int
+    clusters_before: int | None
+    """The people that errors are robust for; None where nobody has several rows, or it is not known."""
+    clusters_after: int | None
+    coefficients: tuple[CoefficientPair, ...]
+    """The constant first."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def overlap(self) -> float | None:
+        """The mean overlap of all intervals but the constant's; one that cannot be estimated counts 0."""
+        found = [one.overlap or 0.0 for one in self._slopes]
+        return float(np.mean(found)) if found else None
+
+    @property
+    def signs_kept(self) -> int:
+        """How many coefficients have the same sign, the constant aside."""
+        return sum(one.keeps_sign for one in self._slopes)
+
+    @property
+    def significances_kept(self) -> int:
+        """How many coefficients are as clearly below or above zero as before, or as unclear."""
+        return sum(one.keeps_significance for one in self._slopes)
+
+    @property
+    def disjoint(self) -> int:
+        """How many intervals do not overlap."""
+        return sum(one.overlap is None or one.overlap < 0 for one in self._slopes)
+
+    @property
+    def in_words(self) -> str:
+        """How alike the coefficients are, in words."""
+        slopes = len(self._slopes)
+        overlap = "none" if self.overlap is None else f"{self.overlap:.3f}"
+        return (
+            f"overlap of intervals {overlap} on average, {self.disjoint} disjoint; {self.signs_kept} of {slopes} signs "
+            f"and {self.significances_kept} significances kept"
+        )
+
+    @property
+    def _slopes(self) -> tuple[CoefficientPair, ...]:
+        return tuple(one for one in self.coefficients if one.term != CONSTANT)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON takes it."""
+        return {
+            "formula": str(self.regression),
+            "family": self.family,
+            "rows_before": self.rows_before,
+            "rows_after": self.rows_after,
+            "clusters_before": self.clusters_before,
+            "clusters_after": self.clusters_after,
+            "overlap": self.overlap,
+            "signs_kept": self.signs_kept,
+            "significances_kept": self.significances_kept,
+            "disjoint": self.disjoint,
+            "coefficients": [one.to_dict() for one in self.coefficients],
+            "notes": list(self.notes),
+        }
+
+
+def interval_overlap(first: tuple[float, float], second: tuple[float, float]) -> float:
+    """Return the mean share of either interval that lies in the other; negative by their distance if none does.
+
+    Source: Karr et al. 2006.
+
+    >>> interval_overlap((0, 2), (1, 3)), interval_overlap((0, 1), (0, 1)), interval_overlap((0, 1), (2, 3))
+    (0.5, 1.0, -1.0)
+    """
+    shared = min(first[1], second[1]) - max(first[0], second[0])
+    lengths = (first[1] - first[0], second[1] - second[0])
+    if not all(lengths):
+        return 1.0 if first == second else 0.0
+    return 0.5 * sum(shared / length for length in lengths)
+
+
+def compare_regression(pair: DecodedPair, asked: Regression | str) -> ComparedRegression:
+    """Fit a regression to a release and to its original.
+
+    A cell of the release counts as the mean of what its label stands for, or as the weights of its values; rows with a
+    missing cell are left out of both. The most frequent value of a category is its reference. Where rows belong to
+    people who have several, errors are robust for that, as far as the table says whose they are.
+    """
+    asked = Regression.parse(asked) if isinstance(asked, str) else asked
+    names = (asked.outcome, *asked.predictors)
+    for name in names:
+        pair.original.column(name)
+    family, value = _family(pair.original, asked)
+    terms = _terms(pair.original, asked.predictors)
+    kept_before, kept_after = ~pair.original.missing_rows(names), ~pair.release.missing_rows(names)
+    before = _fit(pair.original, terms, asked.outcome, value, family, kept_before, pair.clusters)
+    after = _fit(pair.release, terms, asked.outcome, value, family, kept_after, pair.released_clusters)
+    if before is None:
+        raise PolicyError("regression: too few rows of the original have all of its columns")
+    coefficients = tuple(
+        CoefficientPair(term, before.estimates[term], before.errors[term], *_estimate(after, term))
+        for term in before.estimates
+    )
+    notes = _notes(pair, names, before, after)
+    return ComparedRegression(
+        asked,
+        family,
+        int(kept_before.sum()),
+        int(kept_after.sum()),
+        before.clusters,
+        None if after is None else after.clusters,
+        coefficients,
+        notes,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """The coefficients of a fitted model by their terms."""
+
+    estimates: dict[str, float]
+    errors: dict[str, float]
+    clusters: int | None
+    endless: int
+    """Terms without a finite estimate: they tell the outcome for sure."""
+
+
+Term = tuple[str, str | None]
+"""A column, and the value of a category; None for numbers."""
+
+
+def _family(original: Decoded, asked: Regression) -> tuple[Family, str | None]:
+    """Return the family of a regression, and the value of its outcome that is modelled if that is a category."""
+    column = original.column(asked.outcome)
+    if isinstance(column, NumberColumn):
+        if asked.value is not None:
+            raise PolicyError(f"regression: {asked.outcome!r} holds numbers, so no value of it can be named")
+        family = asked.family or "linear"
+        known = column.middle[np.isfinite(column.middle)]
+        if family == "logistic" and not set(known.tolist()) <= {0.0, 1.0}:
+            raise PolicyError(f"regression: a logistic model of numbers takes 0 and 1; {asked.outcome!r} has others")
+        if family == "poisson" and (known < 0).any():
+            raise PolicyError(f"regression: a Poisson model takes counts; {asked.outcome!r} has numbers below 0")
+        return family, None
+    if asked.family not in (None, "logistic"):
+        raise PolicyError(f"regression: {asked.outcome!r} is a category, which only a logistic model takes")
+    if asked.value is None and len(column.values) != 2:
+        raise PolicyError(f"regression: say which value of {asked.outcome!r} is modelled, as {asked.outcome}=VALUE")
+    value = column.values[1] if asked.value is None else asked.value
+    if value not in column.values:
+        raise PolicyError(f"regression: {asked.outcome!r} has no such value")
+    return "logistic", value
+
+
+def _terms(original: Decoded, predictors: Sequence[str]) -> list[Term]:
+    """Return the terms beside the constant; the most frequent value of a category has none."""
+    terms: list[Term] = []
+    for name in predictors:
+        column = original.column(name)
+        if isinstance(column, NumberColumn):
+            terms.append((name, None))
+        else:
+            values = frequent_values(column, len(column.values))
+            terms += [(name, value) for value in values[1 : MOST_VALUES + 1]]
+            terms += [(name, OTHERS)] if len(values) > MOST_VALUES + 1 else []
+    return terms
+
+
+def _fit(
+    table: Decoded,
+    terms: Sequence[Term],
+    outcome: str,
+    value: str | None,
+    family: Family,
+    kept: BoolArray,
+    clusters: IntArray | None,
+) -> _Fitted | None:
+    """Return the model of a table; None where it has too few rows."""
+    column = table.column(outcome)
+    y = (column.mean if isinstance(column, NumberColumn) else column.masses([value or ""])[:, 0])[column.codes]
+    titles = [CONSTANT, *(name if own is None else f"{name}={own}" for name, own in terms)]
+    x = np.column_stack([np.ones(len(table)), *(_feature(table, name, own, terms) for name, own in terms)])[kept]
+    y = y[kept]
+    independent = independent_columns(x)
+    if not len(x) or len(independent) >= len(x):
+        return None
+    groups = None if clusters is None else clusters[kept]
+    if groups is not None and len(np.unique(groups)) in (1, len(groups)):
+        groups = None
+    found: FittedModel = fit(x[:, independent], y, family, groups)
+    errors = np.sqrt(np.maximum(np.diag(found.covariance), 0))
+    typical = np.sqrt((x[:, independent] ** 2).mean(axis=0))
+    is_finite = (errors > 0) & ((errors * typical < ENDLESS) | (family == "linear"))
+    known = [place for place, one in enumerate(is_finite) if one]
+    return _Fitted(
+        {titles[independent[place]]: float(found.coefficients[place]) for place in known},
+        {titles[independent[place]]: float(errors[place]) for place in known},
+        None if groups is None else len(np.unique(groups)),
+        len(independent) - len(known),
+    )
+
+
+def _feature(table: Decoded, name: str, value: str | None, terms: Sequence[Term]) -> FloatArray:
+    """Return what each row has of a term."""
+    column = table.column(name)
+    if isinstance(column, NumberColumn):
+        return np.asarray(np.nan_to_num(column.mean)[column.codes], np.float64)
+    return _weights(column, name, value, terms)[column.codes]
+
+
+def _weights(column: CategoryColumn, name: str, value: str | None, terms: Sequence[Term]) -> FloatArray:
+    """Return by label the weight of a value, or of all values that have no term and are not the reference."""
+    if value != OTHERS:
+        return column.masses([value or ""])[:, 0]
+    own = [one for other, one in terms if other == name and one is not None and one != OTHERS]
+    reference = frequent_values(column, 1)
+    return column.masses([*reference, *own])[:, -1]
+
+
+def _estimate(found: _Fitted | None, term: str) -> tuple[float | None, float | None]:
+    if found is None or term not in found.estimates:
+        return None, None
+    return found.estimates[term], found.errors[term]
+
+
+def _notes(pair: DecodedPair, names: Sequence[str], before: _Fitted, after: _Fitted | None) -> tuple[str, ...]:
+    notes = []
+    if before.endless:
+        notes.append(f"left out: {counted(before.endless, 'term')} that tell the outcome of the original for sure")
+    if before.clusters is not None and (after is None or after.clusters is None):
+        notes.append("the release does not say whose its rows are, so its errors take each row for somebody else")
+    suppressed = int(pair.release.suppressed_rows(names).sum())
+    if suppressed:
+        notes.append(f"{suppressed:,} released rows have a suppressed cell there; without them the result is biased")
+    return tuple(notes)

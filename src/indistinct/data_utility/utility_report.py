@@ -1,0 +1,118 @@
+"""utility(): what analyses of a release still give, beside the same analyses of its original."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from indistinct.data_utility.decoded_pair import DecodedPair
+from indistinct.data_utility.distributions import BINS, Marginals, Propensity, compare_marginals, propensity
+from indistinct.data_utility.regression import ComparedRegression, Regression, compare_regression
+from indistinct.errors import PolicyError
+from indistinct.policy import Policy
+from indistinct.policy.load import load_policy
+from indistinct.progress import Watch
+from indistinct.showing.numbers import percent
+from indistinct.showing.words import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Utility:
+    """What analyses of a release still give: numbers and names of columns, and no cell."""
+
+    rows: int
+    """The released rows."""
+    original_rows: int
+    """The eligible rows of the original."""
+    marginals: Marginals
+    propensity: Propensity
+    regressions: tuple[ComparedRegression, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON takes them."""
+        return {
+            "rows": self.rows,
+            "original_rows": self.original_rows,
+            "marginals": self.marginals.to_dict(),
+            "propensity": self.propensity.to_dict(),
+            "regressions": [one.to_dict() for one in self.regressions],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        found = self.marginals
+        lines = [f"{counted(self.rows, 'released row')} beside {self.original_rows:,} of the original"]
+        if found.k_marginal is not None:
+            lines.append(f"k-marginal {found.score_in_words}")
+        lines.append(f"pMSE ratio {self.propensity.ratio:.3g}")
+        lines += [f"{one.column}: total variation {one.total_variation:.4f}" for one in found.columns]
+        lines += [f"{one.regression}: {one.in_words}" for one in self.regressions]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def utility(
+    release: Any,
+    original: Any,
+    policy: Policy | str | os.PathLike[str] | None = None,
+    *,
+    regressions: Sequence[Regression | str] = (),
+    bins: int | None = None,
+    seed: int = 0,
+    watch: Watch | None = None,
+    **reading: Any,
+) -> Utility:
+    """Compare analyses of a release with those of its original.
+
+    ``release`` is a Release, a release folder or a table; a Release knows its policy itself. Labels are spread over
+    what they cover, as ``decode`` does. Columns and pairs are compared over bins of the original: ``bins`` of equal
+    frequency for numbers with more values, 20 if not said. A regression is a formula, ``"paid ~ age + sex"``; it may
+    begin with its family (``poisson: visits ~ age``) and name a value of its outcome (``ill=flu ~ age``). ``reading``
+    goes to the engine.
+
+    >>> import pyarrow as pa
+    >>> from indistinct import KAnonymity, Policy, intervals, quasi
+    >>> policy = Policy({"age": quasi(intervals(10)), "sex": quasi()}, [KAnonymity(1)])
+    >>> table = pa.table({"age": [20, 20, 31, 31], "sex": ["f", "m", "f", "m"]})
+    >>> found = utility(table, table, policy)
+    >>> found.marginals.k_marginal, found.propensity.ratio
+    (1000.0, 0.0)
+    """
+    watch = watch or Watch()
+    watch.report("utility")
+    given = getattr(release, "policy", None) if policy is None else policy
+    if given is None:
+        raise PolicyError("policy: say by which policy the release was made; only a Release knows it itself")
+    loaded = load_policy(given, to="utility")
+    pair = DecodedPair.of(release, original, loaded, **reading)
+    return compare_decoded(pair, regressions, bins=bins or BINS, seed=seed, watch=watch)
+
+
+def compare_decoded(
+    pair: DecodedPair,
+    regressions: Sequence[Regression | str] = (),
+    *,
+    bins: int = BINS,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> Utility:
+    """Compare a decoded release with its decoded original."""
+    asked = [Regression.parse(one) if isinstance(one, str) else one for one in regressions]
+    compared = tuple(compare_regression(pair, one) for one in asked)
+    marginals = compare_marginals(pair, bins=bins, seed=seed, watch=watch)
+    told_apart = propensity(pair, seed=seed, watch=watch)
+    return Utility(len(pair.release), len(pair.original), marginals, told_apart, compared, _notes(pair))
+
+
+def _notes(pair: DecodedPair) -> tuple[str, ...]:
+    """Return what somebody has to know who analyses the release herself."""
+    suppressed = int(pair.release.suppressed_rows(list(pair.release.columns)).sum())
+    if not suppressed:
+        return ()
+    share = percent(suppressed / len(pair.release))
+    return (
+        f"{counted(suppressed, 'released row')} ({share}) have a suppressed cell; whoever drops these keeps a biased "
+        "part of the table",
+    )

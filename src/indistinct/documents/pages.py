@@ -1,0 +1,95 @@
+"""Pages of a dossier: HTML to print, Markdown to edit; each shows facts and blanks, and says nothing else."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from indistinct.showing.page_templates import page_templates
+
+if TYPE_CHECKING:
+    from indistinct.documents.dossier_facts import Blank, Dossier, Fact, Paper
+
+TITLE = "Dossier of a release"
+CONFIDENTIAL = "**Confidential.** It describes the private table: keep it as you keep that."
+
+
+def html_page(dossier: Dossier, paper: Paper | None = None) -> str:
+    """Return one document as a page that loads nothing and runs nothing; without one the first page of all."""
+    from markupsafe import Markup
+
+    page: str = _template().render(
+        dossier=dossier,
+        paper=paper,
+        title=TITLE if paper is None else paper.title,
+        blanks=blanks_of(dossier, paper),
+        by_number={one.number: one for one in dossier.blanks},
+        style=Markup(page_style()),  # nosec B704 # a file of our own
+    )
+    return page
+
+
+def page_style() -> str:
+    """Return the style of pages that are printed."""
+    return (files(__package__) / "page.css").read_text("utf-8")
+
+
+@functools.cache
+def _template() -> Any:
+    return page_templates(str(__package__)).get_template("page.html")
+
+
+def blanks_of(dossier: Dossier, paper: Paper | None) -> list[Blank]:
+    """Return the blanks of a document, by number; those of all without one."""
+    if paper is None:
+        return list(dossier.blanks)
+    numbers = {number for section in paper.sections for number in section.blanks}
+    return [one for one in dossier.blanks if one.number in numbers]
+
+
+def markdown_page(dossier: Dossier, paper: Paper) -> str:
+    """Return one document as Markdown, for people to edit."""
+    by_number = {one.number: one for one in dossier.blanks}
+    lines = [f"# {escape(paper.title)}", "", f"{escape(dossier.title)}, {dossier.made_by}, {dossier.made_at[:10]}", ""]
+    lines += [f"Headings after: {escape(paper.source)}", ""]
+    lines += [line for one in dossier.decision for line in (f"> {escape(one)}", ">")][:-1]
+    lines += ["", CONFIDENTIAL, "", "## To be filled in", ""]
+    lines += [f"- Blank {one.number}: {escape(one.hint)} ({one.place})" for one in blanks_of(dossier, paper)] or [
+        "Nothing."
+    ]
+    for section in paper.sections:
+        lines += ["", f"## {escape(section.title)}", ""]
+        for name in section.facts:
+            lines += _fact_lines(dossier.facts[name])
+        for number in section.blanks:
+            lines += [f"**[Blank {number}: {escape(by_number[number].hint)}]**", ""]
+    lines += ["", "Name, role:", "", "Date, signature:"]
+    return "\n".join(lines) + "\n"
+
+
+def _fact_lines(fact: Fact) -> list[str]:
+    lines = [f"### {escape(fact.title)}", ""]
+    for said in fact.said:
+        lines += [escape(said), ""]
+    if fact.table is not None:
+        lines += [_row(fact.table.heads), _row(["---"] * len(fact.table.heads), escaped=True)]
+        lines += [*(_row(row) for row in fact.table.rows), ""]
+    if fact.command:
+        lines += [f"Made by: `{fact.command.replace('`', '')}`", ""]
+    return lines
+
+
+def _row(cells: Sequence[str], *, escaped: bool = False) -> str:
+    return f"| {' | '.join(cell if escaped else escape(cell) for cell in cells)} |"
+
+
+def escape(text: str) -> str:
+    """Return a text whose signs Markdown takes for themselves.
+
+    >>> escape("a|b *c* <d>")
+    'a\\\\|b \\\\*c\\\\* &lt;d>'
+    """
+    text = " ".join(text.split()).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;")
+    return "".join(f"\\{sign}" if sign in "*_`[]|#" else sign for sign in text)

@@ -1,0 +1,83 @@
+"""The address of a table on a server: ``postgresql://host/database?table=schema.visits``, and what may be shown of it.
+
+Whatever else the address says goes to libpq as it is, which also looks into the environment (``PGPASSWORD``), service
+files and password files. A password is never part of what is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from indistinct.errors import TableError
+
+SCHEME = re.compile(r"postgres(ql)?://", re.IGNORECASE)
+FORM = "postgresql://user@host/database?table=schema.name"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A table of a database."""
+
+    connection: str
+    """What libpq connects with; it may hold a password."""
+    table: str
+    """The table, as SQL calls it."""
+    shown: str
+    """The address without its password."""
+    has_password: bool
+
+    @property
+    def database(self) -> str:
+        """The address without its table and its password: where the database is, and who asks."""
+        return self.shown.rpartition("table=")[0]
+
+    @property
+    def password(self) -> str:
+        """The password that stands in the address, if one does."""
+        parts = urlsplit(self.connection)
+        return unquote(parts.password or "") or dict(parse_qsl(parts.query)).get("password", "")
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is the address of a table on a server.
+
+    >>> is_address("postgresql://localhost/clinic?table=visits"), is_address("visits.csv")
+    (True, False)
+    """
+    return SCHEME.match(text) is not None
+
+
+def read_address(text: str) -> Address:
+    """Return an address by its parts, or raise if it is none; the error does not quote it.
+
+    >>> found = read_address("postgresql://ann:secret@db:5433/clinic?table=public.visits&connect_timeout=5")
+    >>> found.table, found.shown, found.has_password
+    ('public.visits', 'postgresql://ann@db:5433/clinic?connect_timeout=5&table=public.visits', True)
+    """
+    try:
+        parts = urlsplit(text)
+        given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+    except ValueError:
+        raise TableError(f"the address of the table cannot be read; say {FORM}") from None
+    tables = [value for name, value in given if name == "table"]
+    if len(tables) != 1 or not tables[0] or "\0" in unquote(text):
+        raise TableError(f"the address does not name one table; say {FORM}")
+    others = [(name, value) for name, value in given if name != "table"]
+    open_options = [(name, value) for name, value in others if name not in ("password", "sslpassword")]
+    user, at, host = parts.netloc.rpartition("@")
+    name, has_password, _ = user.partition(":")
+    shown = [*open_options, ("table", tables[0])]
+    return Address(
+        _url(parts.netloc, parts.path, others),
+        tables[0],
+        _url(f"{name}{at}{host}", parts.path, shown),
+        bool(has_password) or len(open_options) < len(others),
+    )
+
+
+def _url(place: str, path: str, given: list[tuple[str, str]]) -> str:
+    """Return a URL; it has no host where a service file names it."""
+    query = urlencode(given, quote_via=quote, safe='./"')
+    return f"postgresql://{place}{path}{'?' if query else ''}{query}"

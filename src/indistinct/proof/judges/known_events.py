@@ -1,0 +1,102 @@
+"""Histories: people and their events, of which others know some, judged from the released cells.
+
+From the released tables alone: k people share each row of the table of people, and with it every set of events that may
+be known. With the originals: each pseudonym stands for a person of its own, whose row and events its labels cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+import numpy as np
+
+from indistinct.array_types import IntArray
+from indistinct.counting import Groups, encode_eligible
+from indistinct.engine import Rows
+from indistinct.policy import lists_people
+from indistinct.proof.checks import Check, claim_checks, limit_checks, model_check
+from indistinct.proof.history_sets import ReleasedEvents, count_sets
+from indistinct.proof.judges.several_tables import (
+    SeveralTablesJudge,
+    stated_rows_checks,
+)
+from indistinct.proof.truth.by_column import as_they_are
+from indistinct.proof.truth.history_people import pseudonyms_without_person
+from indistinct.proof.truth.person_trees import Held, PersonTrees
+
+PEOPLE_ROWS = "people's rows"
+NO_ROW = -1
+
+
+class _HistoriesJudge(SeveralTablesJudge):
+    def people_checks(self) -> tuple[IntArray, list[Check]]:
+        """Check the models on people who share a row, and the sets of events that may be known of them."""
+        groups = people_groups(self.trees)
+        if not len(groups):
+            return np.zeros(0, np.int64), [Check("cells.rows", False)]
+        sizes = np.bincount(groups).astype(np.int64)
+        counted = Groups.of_sizes(sizes)
+        asked = [model_check(model, counted, PEOPLE_ROWS, "profile", "person") for model in self.policy.privacy]
+        return sizes, [*(check.in_people() for check in asked), self._sets_check(groups)]
+
+    def _sets_check(self, groups: IntArray) -> Check:
+        """Check that enough people share each set of events that may be known."""
+        knows = self.policy.knows
+        assert knows is not None
+        names = list(self.policy.parts)
+        k = max(model.least_rows for model in self.policy.privacy)
+        found = [(name, table) for name, table in self.trees.tables.items() if not lists_people(table.part)]
+        persons = np.concatenate([table.persons for _, table in found])
+        tables = np.concatenate([np.full(len(table.persons), names.index(name)) for name, table in found])
+        labels = np.concatenate([_labels(table) for _, table in found])
+        labels = np.unique(np.stack([groups[persons], tables, labels]), axis=1, return_inverse=True)[1].ravel()
+        limits = np.array([knows.of_table(name) for name in names], np.int64)
+        counts = count_sets(ReleasedEvents(persons, tables, labels), limits, knows.together, k)
+        numbers = {"known": knows.together, "k": k, "sets": counts.sets, "smallest": counts.smallest}
+        numbers |= {"failing": counts.failing} if counts.failing else {}
+        return Check("histories.sets", not counts.failing, numbers)
+
+    def _prove_opened(self, originals: Mapping[str, Rows], *, is_sound: bool) -> list[Check]:
+        """Check that pseudonyms stand for people of the originals, and how many rows are missing."""
+        policy, claims = self.policy, self.claims
+        with ExitStack() as stack:
+            own: dict[str, Rows] = {}
+            for name, part in policy.parts.items():
+                columns = (*part.policy.quasi, *part.identity)
+                encoded = stack.enter_context(encode_eligible(originals[name], part.policy, columns))
+                own[name] = stack.enter_context(as_they_are(encoded, part.policy, part.identity))
+            theirs = PersonTrees.of(own, policy, self.numbers, is_released=False)
+        rows = theirs.rows_by_table()
+        eligible = sum(rows.values())
+        suppressed = eligible - sum(self.trees.rows_by_table().values())
+        wrong = pseudonyms_without_person(self.trees, theirs, policy, self.numbers)
+        number = {"pseudonyms": self.trees.number}
+        checks = [Check("truth.histories", not wrong, number | ({"wrong": wrong} if wrong else {}))]
+        checks += [*claim_checks(claims.suppressed, suppressed), *limit_checks(policy, suppressed, eligible)]
+        if self.released.manifest is not None and is_sound:
+            checks += stated_rows_checks(self.released.manifest, rows, theirs.number)
+        return checks
+
+
+JUDGE = _HistoriesJudge
+
+
+def people_groups(trees: PersonTrees) -> IntArray:
+    """Return the group of each person: those with equal rows in the table of people are in one."""
+    groups = np.zeros(trees.number, np.int64)
+    for table in trees.tables.values():
+        if lists_people(table.part):
+            own = np.full(trees.number, NO_ROW)
+            own[table.persons] = _labels(table)
+            groups = np.unique(np.stack([groups, own]), axis=1, return_inverse=True)[1].ravel()
+    return groups
+
+
+def _labels(table: Held) -> IntArray:
+    """Number the quasi cells of each row of a table."""
+    cells = [table.cells[column] for column in table.part.policy.quasi]
+    if not cells:
+        return np.zeros(len(table.persons), np.int64)
+    found: IntArray = np.unique(np.stack(cells), axis=1, return_inverse=True)[1].ravel()
+    return found

@@ -1,0 +1,278 @@
+"""Events: the rows of people in tables of events, and sets of their labels that too few people share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from indistinct.array_types import BoolArray, FloatArray, IntArray, UIntArray
+from indistinct.counting import FrequencyList, Node
+from indistinct.errors import TableError
+from indistinct.policy import Policy, lists_people
+from indistinct.quality import NCP
+from indistinct.recoding.group_labels import labels_of_all_levels
+from indistinct.recoding.recoding import Labels
+from indistinct.search.histories.kernels import label_sets
+
+SETS_AT_ONCE = 12_000_000
+"""So many sets are held in memory at a time: 0.5 GB."""
+MOST_SETS = 20_000_000_000
+"""More sets than this are refused: to look at them once takes minutes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventColumn:
+    """The labels of a column of events at all levels, each text once."""
+
+    position: int
+    """Among the columns of the frequency list."""
+    labels: Labels
+    places: IntArray
+    """(levels, values): the label of each value at each level."""
+    kept: FloatArray
+    """What a cell keeps under each label."""
+    lowest: int
+
+    @classmethod
+    def of(cls, frequencies: FrequencyList, position: int) -> EventColumn:
+        """Take a column of the list of all tables."""
+        labels, places = labels_of_all_levels(frequencies, position)
+        kept = frequencies.weights[position] * NCP().kept(frequencies, position, labels)
+        return cls(position, labels, places, kept, frequencies.hierarchies[position].lowest)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Events:
+    """All events, in the order of people."""
+
+    entries: IntArray
+    """The entry of the frequency list that each is a row of."""
+    persons: IntArray
+    tables: IntArray
+    """The number of each one's table."""
+    values: IntArray
+    """(columns, events): value codes; columns of other tables have any."""
+    columns: tuple[EventColumn, ...]
+    columns_of: tuple[tuple[int, ...], ...]
+    """The places of each table's columns among these columns."""
+    limits: IntArray
+    """The most events of each table that are known together."""
+    together: int
+    """The most events of all tables that are known together."""
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @classmethod
+    def of(cls, frequencies: FrequencyList, policy: Policy, table_of_entry: IntArray) -> Events:
+        """Take the rows of the tables of events; ``table_of_entry`` numbers the tables of a policy."""
+        assert policy.knows is not None
+        assert frequencies.entries.persons is not None
+        names = list(policy.parts)
+        is_of_people = np.array([lists_people(part) for part in policy.parts.values()])
+        chosen = np.flatnonzero(~is_of_people[table_of_entry])
+        entries = np.repeat(chosen, frequencies.entries.counts[chosen])
+        entries = entries[np.argsort(frequencies.entries.persons[entries], kind="stable")]
+        owners = [name.partition(".")[0] for name in frequencies.columns]
+        positions = [p for p, owner in enumerate(owners) if not is_of_people[names.index(owner)]]
+        columns = tuple(EventColumn.of(frequencies, position) for position in positions)
+        values = [frequencies.entry_codes(position)[entries] for position in positions]
+        return cls(
+            entries,
+            frequencies.entries.persons[entries],
+            table_of_entry[entries],
+            np.stack(values) if values else np.zeros((0, len(entries)), np.int64),
+            columns,
+            tuple(tuple(place for place, p in enumerate(positions) if owners[p] == name) for name in names),
+            np.array([policy.knows.of_table(name) for name in names], np.int64),
+            policy.knows.together,
+        )
+
+    def codes_of(self, levels: IntArray) -> IntArray:
+        """Return the label of each event in each column, at a level of its own: (columns, events)."""
+        found = [column.places[own, mine] for column, own, mine in zip(self.columns, levels, self.values, strict=True)]
+        return np.stack(found) if found else self.values
+
+    def codes_at(self, node: Node, chosen: BoolArray | None = None) -> IntArray:
+        """Return the label of each event, or of chosen ones, in each column at a node: (columns, events)."""
+        values = self.values if chosen is None else self.values[:, chosen]
+        found = [column.places[level][own] for column, level, own in zip(self.columns, node, values, strict=True)]
+        return np.stack(found) if found else values
+
+    def sum_kept(self, codes: IntArray) -> FloatArray:
+        """Return what all cells of each event keep under labels: (events,)."""
+        found = np.zeros(codes.shape[1])
+        for column, own in zip(self.columns, codes, strict=True):
+            found += column.kept[own]
+        return found
+
+    def numbers(self, codes: IntArray, groups: IntArray, chosen: BoolArray | None = None) -> IntArray:
+        """Number the labels of events: the same number for the same labels in one group of people.
+
+        ``groups`` has the group of each person.
+        """
+        tables, persons = self.tables, self.persons
+        if chosen is not None:
+            tables, persons = tables[chosen], persons[chosen]
+        found = groups[persons] * (len(self.limits) + 1) + tables
+        for column, own in zip(self.columns, codes, strict=True):
+            found = dense(found) * len(column.labels.texts) + own
+        return dense(found)
+
+
+def dense(numbers: IntArray) -> IntArray:
+    """Number what occurs through from 0.
+
+    >>> dense(np.array([7, 3, 7]))
+    array([1, 0, 1])
+    """
+    found: IntArray = np.unique(numbers, return_inverse=True)[1].ravel().astype(np.int64)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items:
+    """What sets are made of: the different labels of each person, with as many copies as may be known together."""
+
+    starts: IntArray
+    frees: IntArray
+    """Where the items of each person begin that are free: their labels have the highest numbers."""
+    labels: IntArray
+    tables: IntArray
+    runs: IntArray
+    """The run of each item: the events of one person with one label."""
+    holders: IntArray
+    """The people who hold the label of each item."""
+
+    @classmethod
+    def of(
+        cls, persons: IntArray, labels: IntArray, tables: IntArray, is_free: BoolArray, most: int
+    ) -> tuple[Items, IntArray, IntArray]:
+        """Return the items of some events, and the run of each event with its place in that.
+
+        Labels of events that are free have higher numbers than all others.
+        """
+        number = int(labels.max(initial=0)) + 1
+        order = np.argsort(persons * number + labels, kind="stable")
+        mine, own = persons[order], labels[order]
+        is_new = np.ones(len(order), np.bool_)
+        is_new[1:] = (mine[1:] != mine[:-1]) | (own[1:] != own[:-1])
+        run = np.cumsum(is_new) - 1
+        firsts = np.flatnonzero(is_new)
+        place = np.arange(len(order)) - firsts[run]
+        runs, places = np.empty_like(run), np.empty_like(place)
+        runs[order], places[order] = run, place
+        is_item = place < most
+        item_persons, item_labels = mine[is_item], own[is_item]
+        starts = np.flatnonzero(np.diff(item_persons, prepend=-1, append=-2))
+        holders = np.bincount(own[firsts], minlength=number)
+        found = cls(
+            starts,
+            starts[1:] - np.add.reduceat(np.append(is_free[order][is_item], False).astype(np.int64), starts[:-1]),
+            item_labels,
+            tables[order][is_item],
+            run[is_item],
+            holders[item_labels].astype(np.int64),
+        )
+        return found, runs, places
+
+    def parts(self, size: int) -> int:
+        """Return into how many parts sets of a size are divided, so that each fits the memory."""
+        number = self.most_sets(size)
+        if number > MOST_SETS:
+            raise TableError(
+                f"knows: the events of all people make {number:.1e} sets of {size}, and somebody has "
+                f"{int(np.diff(self.starts).max())} different ones; leave out such people or codes with a filter, or "
+                "let fewer events be known"
+            )
+        return 1 + number // SETS_AT_ONCE
+
+    def break_rare(self, size: int, k: int, limits: IntArray, is_left: BoolArray) -> int:
+        """Take items out of the sets of a size that fewer than k people have; return how many."""
+        gone, parts = 0, self.parts(size)
+        for part in range(parts):
+            keys, _ = self.sets(size, limits, part, parts)
+            is_rare = label_sets.rare_keys(keys, k)
+            if is_rare.any():
+                own = (self.starts, self.frees, self.labels, self.tables, limits)
+                gone += int(label_sets.break_sets(*own, is_rare, self.holders, is_left, part, parts, size))
+        return gone
+
+    def sets(
+        self, size: int, limits: IntArray, part: int = 0, parts: int = 1, *, has_owners: bool = False
+    ) -> tuple[UIntArray, IntArray]:
+        """Return the key of each set of a size that has a free item, and the person of each if that is asked."""
+        base = self.base
+        if base**size >= 1 << 64:
+            raise TableError(f"knows: {base} different labels are too many for sets of {size}; let fewer be known")
+        own = (self.starts, self.frees, self.labels, self.tables, limits)
+        most = self.most_sets(size) if parts == 1 else int(label_sets.count_sets(*own, size, part, parts))
+        keys, owners = np.empty(most, np.uint64), np.empty(most * has_owners, np.int64)
+        number = int(label_sets.write_sets(*own, base, part, parts, keys, owners, size))
+        return keys[:number], owners[:number]
+
+    @property
+    def base(self) -> int:
+        """One more than the highest label."""
+        return int(self.labels.max(initial=0)) + 1
+
+    def most_sets(self, size: int) -> int:
+        """Return how many sets of a size with a free item there are at the most."""
+        lengths, others = np.diff(self.starts), self.frees - self.starts[:-1]
+        return int((_choices(lengths, size) - _choices(others, size)).sum())
+
+
+def _choices(numbers: IntArray, size: int) -> IntArray:
+    """Return in how many ways so many can be chosen of each number."""
+    found = np.ones(len(numbers), np.int64)
+    for step in range(size):
+        found = found * np.maximum(numbers - step, 0) // (step + 1)
+    return found
+
+
+def without_rare_sets(
+    events: Events, labels: IntArray, is_there: BoolArray, is_free: BoolArray, k: int, *, passes: int | None = None
+) -> BoolArray:
+    """Return which events are left when some were dropped until k people share every set that may be known.
+
+    ``labels`` numbers the labels of all events; those that are not ``is_there`` are none. Only events that are
+    ``is_free`` are dropped: the others are safe by themselves. Dropping lowers the support of other sets, so this ends
+    in a fixpoint; with ``passes`` it ends sooner, and some sets may still be rare.
+    """
+    left = is_there.copy()
+    whole = passes is None
+    done = 0
+    while whole or done < (passes or 0):
+        done += 1
+        gone = sum(_one_pass(events, labels, left, is_free, k, size) for size in range(1, events.together + 1))
+        if not gone:
+            break
+    return left
+
+
+def _one_pass(events: Events, labels: IntArray, left: BoolArray, is_free: BoolArray, k: int, size: int) -> int:
+    """Drop events from the rare sets of a size, as they are counted now; return how many."""
+    concerned = np.zeros(int(events.persons.max(initial=-1)) + 1, np.bool_)
+    concerned[events.persons[left & is_free]] = True
+    chosen = np.flatnonzero(left & concerned[events.persons])
+    if not len(chosen):
+        return 0
+    own = dense(labels[chosen])
+    own += is_free[chosen] * (int(own.max()) + 1)  # those that are free come last
+    items, runs, places = Items.of(events.persons[chosen], own, events.tables[chosen], is_free[chosen], events.together)
+    is_left = np.ones(len(items.labels), np.bool_)
+    if not items.break_rare(size, k, events.limits, is_left):
+        return 0
+    number = int(runs.max(initial=-1)) + 1
+    held = np.bincount(items.runs, minlength=number)
+    kept = np.bincount(items.runs, is_left, number)
+    stays = (places < kept[runs]) | (kept[runs] == held[runs])
+    left[chosen[~stays]] = False
+    return int((~stays).sum())
+
+
+def loss_of(kept: Sequence[float], whole: float) -> float:
+    """Return the share of the whole that is lost where so much is kept."""
+    return 1.0 - sum(kept) / whole if whole > 0 else 0.0

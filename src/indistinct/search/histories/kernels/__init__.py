@@ -1,0 +1,1 @@
+"""Compiled loops of the search for histories: sets of labels, and which of them are dropped."""

@@ -1,0 +1,160 @@
+"""Finer labels: the events of one label get lower ones, person by person, where every set stays shared by k people.
+
+All events of a label in a group of people are looked at together. Whoever has a set that would become rare keeps the
+label, with all who share that set, unless these are enough. Nobody loses an event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from indistinct.array_types import BoolArray, FloatArray, IntArray, UIntArray
+from indistinct.progress import Watch
+from indistinct.search.histories.events import Events, Items, dense
+from indistinct.search.histories.kernels import label_sets
+
+MOST_ROUNDS = 30
+MOST_SETS_OF_LABEL = 6_000_000
+"""A label whose events make more sets is left as it is: 400 MB."""
+
+
+@dataclass(slots=True, eq=False)
+class LabelRefiner:
+    """Events with the level of each in each column, which it lowers."""
+
+    events: Events
+    groups: IntArray
+    levels: IntArray
+    """(columns, events): changed in place."""
+    is_left: BoolArray
+    k: int
+    watch: Watch
+    is_cut_short: bool = False
+    is_done: BoolArray = field(init=False)
+    """(columns, events): those that kept a label when it was looked at, which they must all the more once others are
+    finer."""
+
+    def __post_init__(self) -> None:
+        self.is_done = np.zeros(self.levels.shape, np.bool_)
+
+    def run(self) -> None:
+        """Lower labels column by column until nothing changes, those first where most is gained."""
+        places = np.flatnonzero(self.is_left)
+        if not len(places) or not self.events.columns:
+            return
+        for _ in range(MOST_ROUNDS):
+            if not sum([self._lower_column(place) for place in range(len(self.events.columns))]):
+                return
+            if self.is_cut_short:
+                return
+
+    def _lower_column(self, column: int) -> int:
+        """Lower the labels of a column by a level, where that is safe; return how many events got a finer one."""
+        numbers = np.full(len(self.events), -1)
+        codes = self.events.codes_of(self.levels)
+        numbers[self.is_left] = self.events.numbers(codes[:, self.is_left], self.groups, self.is_left)
+        by_label = np.argsort(numbers, kind="stable")
+        starts = np.searchsorted(numbers[by_label], np.arange(int(numbers.max(initial=-1)) + 2))
+        by_person = np.searchsorted(self.events.persons, np.arange(int(self.events.persons.max()) + 2))
+        gains = self._gains(column, numbers, codes)
+        lowered = 0
+        for label in np.argsort(-gains, kind="stable").tolist():
+            if gains[label] < 0 or self.watch.time_is_up():
+                self.is_cut_short = self.is_cut_short or gains[label] >= 0
+                break
+            mine = by_label[starts[label] : starts[label + 1]]
+            chosen = self._lower(column, mine, numbers, by_person)
+            if len(chosen) < len(mine):
+                self.is_done[column, np.setdiff1d(mine, chosen, assume_unique=True)] = True
+            if len(chosen):
+                lowered += len(chosen)
+                self.levels[column, chosen] -= 1
+                numbers[chosen] = int(numbers.max()) + 1 + dense(self._codes_in(column, chosen))
+            self.watch.report("search")
+        return lowered
+
+    def _codes_in(self, column: int, chosen: IntArray) -> IntArray:
+        """Return the labels of some events in a column."""
+        own = self.events.columns[column]
+        found: IntArray = own.places[self.levels[column, chosen], self.events.values[column, chosen]]
+        return found
+
+    def _gains(self, column: int, numbers: IntArray, codes: IntArray) -> FloatArray:
+        """Return what all events of each label would keep more if the column had the next lower level; -1 if none."""
+        own = self.events.columns[column]
+        number = int(numbers.max(initial=-1)) + 1
+        can = self.is_left & (self.levels[column] > own.lowest) & self._has_column(column) & ~self.is_done[column]
+        level = np.maximum(self.levels[column] - 1, 0)
+        lower = own.places[level, self.events.values[column]]
+        more = own.kept[lower] - own.kept[codes[column]]
+        gains = np.bincount(numbers[can], more[can], number)
+        possible = np.bincount(numbers[can], minlength=number) == np.bincount(numbers[self.is_left], minlength=number)
+        return np.where(possible, np.maximum(gains, 0.0), -1.0)
+
+    def _has_column(self, column: int) -> BoolArray:
+        has = np.array([column in own for own in self.events.columns_of], np.bool_)
+        found: BoolArray = has[self.events.tables]
+        return found
+
+    def _lower(self, column: int, mine: IntArray, numbers: IntArray, by_person: IntArray) -> IntArray:
+        """Return those of the events of one label whose column can be a level lower."""
+        own = self.events.columns[column]
+        mine = np.sort(mine)
+        finer = dense(own.places[self.levels[column, mine] - 1, self.events.values[column, mine]])
+        if not finer.any():  # one lower label covers all of them
+            return mine
+        people = np.unique(self.events.persons[mine])
+        if len(people) < 2 * self.k and self.events.limits[self.events.tables[mine[0]]]:
+            return mine[:0]  # k people have a finer label, and k keep this one or have another
+        lengths = by_person[people + 1] - by_person[people]
+        offsets = np.repeat(by_person[people] - np.append(0, np.cumsum(lengths))[:-1], lengths)
+        rows = np.arange(int(lengths.sum())) + offsets
+        rows = rows[self.is_left[rows]]
+        is_mine = np.zeros(len(rows), np.bool_)
+        is_mine[np.searchsorted(rows, mine)] = True
+        labels = np.empty(len(rows), np.int64)
+        labels[~is_mine] = dense(numbers[rows[~is_mine]])
+        others = int(labels[~is_mine].max(initial=-1)) + 1
+        labels[is_mine] = others + finer
+        stays = self._stays(rows, labels, is_mine, others, people)
+        if stays is None:
+            return mine[:0]
+        return mine[~stays[np.searchsorted(people, self.events.persons[mine])]]
+
+    def _stays(
+        self, rows: IntArray, labels: IntArray, is_mine: BoolArray, others: int, people: IntArray
+    ) -> BoolArray | None:
+        """Return which people keep the label; None if there are too many sets."""
+        events = self.events
+        items, _, _ = Items.of(events.persons[rows], labels, events.tables[rows], is_mine, events.together)
+        finer, coarser, owners, first = [], [], [], 0
+        for size in range(1, events.together + 1):
+            if items.base**size >= 1 << 64 or items.most_sets(size) > MOST_SETS_OF_LABEL:
+                return None
+            keys, whose = items.sets(size, events.limits, has_owners=True)
+            if not len(keys):
+                continue
+            above = _coarser_keys(keys, items.base, others, size)
+            finer.append(first + label_sets.number_keys(keys))
+            coarser.append(first + label_sets.number_keys(above))
+            owners.append(whose)
+            first += len(keys)
+        if not finer:
+            return np.zeros(len(people), np.bool_)
+        stays: BoolArray = label_sets.who_stays(
+            np.concatenate(finer), np.concatenate(coarser), np.concatenate(owners), len(people), self.k
+        )
+        return stays
+
+
+def _coarser_keys(keys: UIntArray, base: int, others: int, size: int) -> UIntArray:
+    """Return the keys of the same sets where all finer labels, which have the highest numbers, are one."""
+    left, found, weight = keys.copy(), np.zeros_like(keys), 1
+    for _ in range(size):
+        digit = np.minimum(left % np.uint64(base), np.uint64(others))
+        left //= np.uint64(base)
+        found += digit * np.uint64(weight)
+        weight = weight * base % (1 << 64)
+    return found

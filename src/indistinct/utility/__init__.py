@@ -1,1 +1,0 @@
-"""What a release is still good for: COUNT queries."""

@@ -1,0 +1,263 @@
+"""Histories: whoever knows a person's row and some of her events finds k people, and all that is released is true.
+
+The oracle counts every multiset of events of every person in plain Python, and shares no code with the package.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import indistinct as ix
+from helpers.profiles import examples
+from indistinct.policy import Knows
+from indistinct.proof.history_sets import ReleasedEvents, count_sets
+
+CODES = {"A1": "A", "A2": "A", "B1": "B", "B2": "B"}
+TREE = ix.levels([[code, chapter] for code, chapter in CODES.items()], top="*")
+
+
+def policy(k=2, events=2, **more):
+    """Return a policy of people, their visits with a code and a month, and their drugs."""
+    return ix.Policy(
+        tables={
+            "people": ix.LinkedTable({"born": ix.quasi(ix.intervals(10, 20))}, key="patient"),
+            "visits": ix.LinkedTable(
+                {"code": ix.quasi(TREE), "month": ix.quasi(ix.intervals(3, 6)), "note": ix.other()},
+                references={"patient": "people"},
+            ),
+            "drugs": ix.LinkedTable({"drug": ix.quasi(ix.suppress())}, references={"patient": "people"}),
+        },
+        privacy=[ix.KAnonymity(k)],
+        person="patient",
+        knows={"events": events},
+        **more,
+    )
+
+
+def tables(people):
+    """Return the tables of people, each as (born, [(code, month), …], [drug, …])."""
+    rows: dict[str, list[dict[str, object]]] = {"people": [], "visits": [], "drugs": []}
+    for number, (born, visits, drugs) in enumerate(people):
+        rows["people"].append({"patient": f"p{number}", "born": born})
+        rows["visits"] += [
+            {"patient": f"p{number}", "code": code, "month": month, "note": f"{number % 2}"} for code, month in visits
+        ]
+        rows["drugs"] += [{"patient": f"p{number}", "drug": drug} for drug in drugs]
+    schemas = {
+        "people": pa.schema([("patient", pa.string()), ("born", pa.int64())]),
+        "visits": pa.schema(
+            [("patient", pa.string()), ("code", pa.string()), ("month", pa.int64()), ("note", pa.string())]
+        ),
+        "drugs": pa.schema([("patient", pa.string()), ("drug", pa.string())]),
+    }
+    return {name: pa.Table.from_pylist(rows[name], schemas[name]) for name in rows}
+
+
+def histories(released):
+    """Return the row and the events of each pseudonym, as a recipient joins them."""
+    people = {row["pseudonym"]: (row["born"], []) for row in released["people"].to_pylist()}
+    for row in released["visits"].to_pylist():
+        people[row["pseudonym"]][1].append(("visits", row["code"], row["month"]))
+    for row in released["drugs"].to_pylist():
+        people[row["pseudonym"]][1].append(("drugs", row["drug"]))
+    return list(people.values())
+
+
+def sets_of(events, known):
+    """Return every multiset of events that may be known: so many of each table, or together."""
+    limits = known if isinstance(known, dict) else None
+    most = sum(known.values()) if limits else known
+    found = set()
+    for size in range(most + 1):
+        for chosen in combinations(sorted(events, key=str), size):
+            of_table = Counter(one[0] for one in chosen)
+            if limits is None or all(number <= limits.get(name, 0) for name, number in of_table.items()):
+                found.add(chosen)
+    return found
+
+
+def smallest_support(people, known):
+    """Return how many people share the rarest set with a row, over all people and sets."""
+    shared: Counter = Counter()
+    for born, events in people:
+        shared.update((born, chosen) for chosen in sets_of(events, known))
+    return min(shared.values(), default=0)
+
+
+KNOWN = st.sampled_from([1, 2, 3, {"visits": 1, "drugs": 1}, {"visits": 2}, {"visits": 2, "drugs": 1}])
+visit = st.tuples(st.sampled_from(sorted(CODES)), st.integers(0, 11))
+person = st.tuples(
+    st.sampled_from([21, 23, 34]), st.lists(visit, max_size=4), st.lists(st.sampled_from("xy"), max_size=3)
+)
+crowds = st.lists(person, min_size=2, max_size=9)
+
+
+@given(crowds, st.integers(2, 3), KNOWN)
+@examples(120, opens_tables=True)
+def test_whoever_knows_some_events_finds_k_people(people, k, known):
+    if len(people) < k:
+        return
+    original, asked = tables(people), policy(k, known)
+    with ix.anonymize(original, asked) as release:
+        found = histories(release.tables)
+        assert smallest_support(found, known) >= k
+        verdict = release.verify(original=original)
+        assert verdict.passed
+        assert all(is_of(release, people))
+        (check,) = [one for one in verdict.checks if one.id == "histories.sets"]
+        per_person = [(born, chosen) for born, events in found for chosen in sets_of(events, known) if chosen]
+        assert check.numbers["sets"] == len(set(per_person))
+        assert check.numbers["smallest"] == min(Counter(per_person).values(), default=0)
+
+
+def is_of(release, people):
+    """Return for each number of events whether no more people have as many in the release than in the original."""
+    mine = Counter(len(events) for _, events in histories(release.tables))
+    theirs = Counter(len(visits) + len(drugs) for _, visits, drugs in people)
+    for most in range(8):
+        yield sum(n for size, n in mine.items() if size >= most) <= sum(n for s, n in theirs.items() if s >= most)
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3)), max_size=6), min_size=1, max_size=6),
+    st.integers(1, 4),
+    st.integers(1, 3),
+)
+@examples(400)
+def test_sets_are_counted_as_by_hand(people, together, k):
+    owners = [person for person, events in enumerate(people) for _ in events]
+    events = [(table, label * 2 + table) for rows in people for table, label in rows]
+    rows = ReleasedEvents(
+        *(np.array(one, np.int64) for one in (owners, [t for t, _ in events], [n for _, n in events]))
+    )
+    limits = np.array([together, max(1, together - 1)])
+    shared: Counter = Counter()
+    for own in people:
+        labels = sorted((label * 2 + table, table) for table, label in own)
+        shared.update(
+            {
+                chosen
+                for size in range(1, together + 1)
+                for chosen in combinations(labels, size)
+                if all(sum(t == table for _, t in chosen) <= limits[table] for table in (0, 1))
+            }
+        )
+    found = count_sets(rows, limits, together, k)
+    assert found.sets == len(shared)
+    assert found.failing == sum(number < k for number in shared.values())
+    assert found.smallest == min(shared.values(), default=0)
+
+
+CROWD = [(21, [("A1", 1), ("B1", 2)], ["x"]), (23, [("A2", 2), ("B2", 1)], ["y"]), (21, [("A1", 0)], [])] * 3
+
+
+def test_a_release_in_which_a_set_is_rare_fails():
+    original, asked = tables(CROWD), policy(3)
+    with ix.anonymize(original, asked) as release:
+        released = dict(release.tables)
+        assert ix.verify(released, asked).passed
+        visits = released["visits"].to_pylist()
+        visits[0]["code"] = "A2" if visits[0]["code"] == "A1" else "A1"
+        wrong = released | {"visits": pa.Table.from_pylist(visits, released["visits"].schema)}
+        failed = [one.id for one in ix.verify(wrong, asked).checks if not one.passed]
+        assert failed == ["histories.sets"]
+
+
+def test_an_event_that_nobody_had_is_found():
+    original, asked = tables(CROWD), policy(2, 1)
+    others = [(born, [("B2", month) for _, month in visits], drugs) for born, visits, drugs in CROWD]
+    with ix.anonymize(original, asked) as release:
+        assert release.verify(original=original).passed
+        failed = [one for one in release.verify(original=tables(others)).checks if not one.passed]
+        assert [one.id for one in failed] == ["truth.histories"]
+
+
+def test_a_folder_is_verified_and_states_what_was_dropped(tmp_path):
+    original, asked = tables(CROWD), policy(3)
+    with ix.anonymize(original, asked) as release:
+        said = release.facts.histories
+        assert said.together == 2
+        assert said.events == 21
+        assert said.dropped == 21 - sum(release.facts.tables[name].released for name in ("visits", "drugs"))
+        release.write(tmp_path / "release")
+    assert ix.verify(tmp_path / "release", asked, original=original).passed
+
+
+def test_fewer_rows_than_the_policy_allows_are_suppressed_or_nothing_is_released():
+    original = tables([(21, [("A1", 1)] * (n < 2), []) for n in range(9)])
+    with pytest.raises(ix.InfeasibleError):
+        ix.anonymize(original, policy(3, 2, max_suppression=0))
+    with ix.anonymize(original, policy(3, 2, max_suppression=0.8)) as release:
+        assert release.suppressed == 2
+        assert release.verify(original=original).passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["regroup", "mondrian", "datafly", "samarati"])
+def test_people_are_recoded_by_other_algorithms(algorithm):
+    original, asked = tables(CROWD), policy(2, 1)
+    with ix.anonymize(original, asked, algorithm=algorithm) as release:
+        assert smallest_support(histories(release.tables), 1) >= 2
+        assert release.verify(original=original).passed
+
+
+@pytest.mark.parametrize("algorithm", ["anatomy", "lossy-join", "mu-argus", "safepub"])
+def test_algorithms_that_cannot_are_refused(algorithm):
+    with pytest.raises(ix.PolicyError):
+        ix.anonymize(tables(CROWD), policy(2, 1), algorithm=algorithm)
+
+
+def test_algorithms_are_compared():
+    found = ix.compare(tables(CROWD), policy(3), algorithms=["lattice", "datafly", "mu-argus"])
+    assert [trial.verified for trial in found.trials] == [True, True, None]
+
+
+def test_a_ledger_and_minimal_solutions_are_refused(tmp_path):
+    with ix.Ledger.create(tmp_path / "ledger.sqlite") as ledger, pytest.raises(ix.LedgerError):
+        ledger.anonymize(tables(CROWD), policy(3), recipient="a")
+    with pytest.raises(ix.PolicyError):
+        ix.solutions(tables(CROWD), policy(3))
+
+
+def test_policies_say_all_that_is_wrong():
+    shift = {"day": ix.other(shift={"days": 9})}
+    with pytest.raises(ix.PolicyError) as error:
+        ix.Policy(
+            tables={
+                "people": ix.LinkedTable({"born": ix.quasi()}, key="patient"),
+                "visits": ix.LinkedTable(
+                    shift | {"ill": ix.sensitive()}, key="visit", references={"patient": "people"}
+                ),
+                "drugs": ix.LinkedTable({}, references={"visit": "visits"}),
+            },
+            privacy=[ix.LDiversity(2)],
+            person="patient",
+            knows={"events": {"people": 1}},
+        )
+    assert len(error.value.mistakes) == 4
+    with pytest.raises(ix.PolicyError):
+        ix.Policy({"age": ix.quasi()}, [ix.KAnonymity(2)], knows=Knows(1))
+    for wrong in (0, 9, {"visits": 0}, "2", True):
+        with pytest.raises(ix.PolicyError):
+            Knows(wrong)
+
+
+def test_a_policy_file_says_it_again(tmp_path):
+    for events in (2, {"visits": 2, "drugs": 1}):
+        asked = policy(3, events)
+        path = tmp_path / "policy.toml"
+        path.write_text(ix.policy_toml(asked) if hasattr(ix, "policy_toml") else toml_of(asked), "utf-8")
+        assert ix.read_policy(path).knows == asked.knows
+
+
+def toml_of(asked):
+    from indistinct.policy.files.policy_file import policy_toml
+
+    return policy_toml(asked)

@@ -1,0 +1,245 @@
+"""Applying a recoding again: what the file holds, what new rows get, and when they are refused."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import product
+
+import duckdb
+import jsonschema
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import indistinct as ix
+from indistinct.cli import app
+from indistinct.pipeline.applying import mapping_of, saved_recoding_of
+from indistinct.recoding.saved import recoding_schema
+
+QUASI = {
+    "age": ix.quasi(ix.intervals(10, 40)),
+    "sex": ix.quasi(ix.suppress()),
+    "town": ix.quasi(ix.levels([["a", "north"], ["b", "north"], ["c", "south"], ["d", "south"]], top="*")),
+}
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["18", "21", "25", "33", "47", "62", None]),
+        st.sampled_from(["F", "M"]),
+        st.sampled_from("abcd"),
+        st.sampled_from(["flu", "cough", "gout"]),
+    ),
+    min_size=12,
+    max_size=40,
+)
+WAYS = [
+    ("mondrian", {"labels": "ranges"}),
+    ("regroup", {}),
+    ("regroup", {"labels": "ranges"}),
+    ("lattice", {}),
+]
+
+
+def table(rows):
+    return pa.table({name: [row[at] for row in rows] for at, name in enumerate(["age", "sex", "town", "ill"])})
+
+
+def policy(way=WAYS[0], models=(), k=2, **more):
+    name, options = way
+    columns = {**QUASI, "ill": ix.sensitive()}
+    return ix.Policy(columns, [ix.KAnonymity(k), *models], algorithm=name, options=options, max_suppression=0.9, **more)
+
+
+def means(label, value):
+    """Say whether a label of these hierarchies is true of a value, by reading it as a person does."""
+    if label == value or label == "*":
+        return True
+    if value is None or label is None:
+        return label is not None and label.endswith(" or missing")
+    label = label.removesuffix(" or missing")
+    if label in ("north", "south"):
+        return value in {"north": "ab", "south": "cd"}[label]
+    if label[0] == "{":
+        return value in label[1:-1].split(", ")
+    ends = label[1:-1].split(", ") if label[0] == "[" else label.split("-")
+    return value.isdigit() and int(ends[0]) <= int(value) <= int(ends[-1])
+
+
+def matched(released, original):
+    """Say whether each released row has an original row of its own that it is true of: a matching by paths."""
+    owner: dict[int, int] = {}
+
+    def find(one, seen):
+        for other, row in enumerate(original):
+            fits = released[one][3] == row[3] and all(map(means, released[one][:3], row[:3]))
+            if fits and other not in seen:
+                seen.add(other)
+                if other not in owner or find(owner[other], seen):
+                    owner[other] = one
+                    return True
+        return False
+
+    return all(find(one, set()) for one in range(len(released)))
+
+
+def groups_of(rows):
+    return Counter(row[:3] for row in rows)
+
+
+@pytest.mark.slow
+@settings(max_examples=15, deadline=None)
+@given(before=ROWS, after=ROWS, way=st.sampled_from(WAYS), diverse=st.booleans())
+def test_new_rows_are_true_and_safe_alone_and_together(before, after, way, diverse):
+    asked = policy(way, [ix.LDiversity(2)] if diverse else [])
+    try:
+        first = ix.anonymize(table(before), asked)
+    except ix.InfeasibleError:
+        return
+    with first:
+        old = list(zip(*first.table.to_pydict().values(), strict=True))
+        saved = first.recoding.as_saved()
+        shown = {(name, label) for name, column in first.table.to_pydict().items() for label in column}
+        for name, labels in (saved.labels or {}).items():
+            assert {(name, label) for label in labels} <= shown
+        if saved.groups is not None:
+            assert set(saved.group_labels()) == set(groups_of(old))
+        try:
+            second = ix.apply(table(after), asked, first)
+        except ix.InfeasibleError:
+            return
+    with second:
+        new = list(zip(*second.table.to_pydict().values(), strict=True))
+        assert matched(new, after)
+        for rows in (new, old + new):
+            assert min(groups_of(rows).values()) >= 2
+            if diverse:
+                pairs = {(row[:3], row[3]) for row in rows}
+                assert min(Counter(group for group, _ in pairs).values()) >= 2
+        counted = ix.AppliedRows.of(saved, second.recoding)
+        assert counted.left_out == len(after) - len(new)
+        known = set(groups_of(old))
+        if saved.groups is not None:
+            assert counted.as_before == sum(row[:3] in known for row in new)
+        assert counted.as_before + counted.wider == len(new)
+        assert second.verify(original=table(after)).passed
+
+
+@pytest.mark.slow
+def test_a_table_under_its_own_recoding_keeps_every_label():
+    rows = [*product(["18", "21"], ["F", "M"], "ab", ["flu", "gout"])] * 2
+    with ix.anonymize(table(rows), policy(k=4)) as first, ix.apply(table(rows), policy(k=4), first) as again:
+        assert groups_of(zip(*again.table.to_pydict().values(), strict=True)) == groups_of(
+            zip(*first.table.to_pydict().values(), strict=True)
+        )
+        assert ix.AppliedRows.of(first.recoding.as_saved(), again.recoding) == ix.AppliedRows(len(rows), 0, 0)
+
+
+def test_releases_that_fail_together_are_refused():
+    """Each month alone is close to its own illnesses, and not to those of both months."""
+    asked = policy(("mondrian", {}), [ix.TCloseness(0.2)])
+    before = [("18", "F", "a", "flu")] * 4 + [("47", "M", "c", "flu")] * 4
+    after = [("18", "F", "a", "gout")] * 4
+    with ix.anonymize(table(before), asked) as first, pytest.raises(ix.RefusedError):
+        ix.apply(table(after), asked, first)
+
+
+def test_a_file_holds_what_the_release_shows_and_is_read_again(tmp_path):
+    rows = [*product(["18", "21", "62"], ["F", "M"], "abcd", ["flu", "gout"])]
+    asked = policy(("mondrian", {"labels": "ranges"}), k=6)
+    with ix.anonymize(table(rows), asked) as release:
+        release.recoding.save(tmp_path / "recoding.json")
+        release.write(tmp_path / "release")
+    content = json.loads((tmp_path / "recoding.json").read_text())
+    jsonschema.validate(content, recoding_schema())
+    assert ix.SavedRecoding.read(tmp_path / "recoding.json") == saved_recoding_of(tmp_path / "release", asked)
+    assert content.keys() == {"version", "hierarchies", "labels", "groups"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"groups": [[0, 0]]},
+        {"groups": [[0, 0, 99]]},
+        {"labels": None},
+        {"levels": {"age": 1, "sex": 0, "town": 0}},
+        {"version": 2},
+        {"rows": [1]},
+    ],
+)
+def test_a_file_that_is_no_recoding_is_refused(tmp_path, change):
+    with ix.anonymize(table([("18", "F", "a", "flu")] * 4), policy()) as release:
+        content = json.loads(release.recoding.as_saved().text)
+    (tmp_path / "changed.json").write_text(json.dumps(content | change))
+    with pytest.raises(ix.TableError):
+        ix.SavedRecoding.read(tmp_path / "changed.json")
+
+
+def test_other_columns_and_hierarchies_are_refused():
+    rows = [("18", "F", "a", "flu")] * 4
+    with ix.anonymize(table(rows), policy()) as release:
+        saved = release.recoding.as_saved()
+    other = ix.Policy({**QUASI, "age": ix.quasi(ix.intervals(5, 40)), "ill": ix.sensitive()}, [ix.KAnonymity(2)])
+    with pytest.raises(ix.PolicyError) as told:
+        ix.apply(table(rows), other, saved)
+    assert len(told.value.mistakes) == 1
+    columns = {"age": QUASI["age"], "sex": ix.drop(), "town": ix.drop(), "ill": ix.sensitive()}
+    fewer = ix.Policy(columns, [ix.KAnonymity(2)])
+    with pytest.raises(ix.PolicyError):
+        ix.apply(table(rows), fewer, saved)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_mapping_gives_every_row_labels_that_are_true(way):
+    """SQL and CSV, run by DuckDB on rows that the recoding was not made with."""
+    before = [*product(["18", "21", "33", "62"], ["F", "M"], "abcd", ["flu"])]
+    after = [*product(["18", "25", "47", None], ["F", "M"], "abd", ["gout"])]
+    asked = policy(way, k=5)
+    with ix.anonymize(table(before), asked) as release:
+        mapping = mapping_of(release.recoding.as_saved(), asked, table(after))
+        groups = set(release.recoding.as_saved().group_labels())
+    given = table(after)
+    found = duckdb.connect().register("table", given).sql(mapping.sql("table")).fetchall()
+    assert all(all(map(means, row[-3:], row[:3])) for row in found)
+    if groups:
+        assert {row[-3:] for row in found} <= groups
+        fits = [row for row in after if any(all(map(means, group, row[:3])) for group in groups)]
+        assert len(found) == len(fits)
+    else:
+        assert len(found) == len(after)
+    assert len(mapping.csv().splitlines()) == 1 + (len(groups) or sum(map(_cells, mapping.covered.values())))
+
+
+def _cells(labels):
+    return sum(len(own.values) + own.has_missing for own in labels.values())
+
+
+@pytest.mark.slow
+def test_the_commands_apply_and_map(tmp_path):
+    rows = [*product(["18", "21", "33", "62"], ["F", "M"], "abcd", ["flu", "gout"])]
+    header = "age,sex,town,ill\n"
+    for month in ("may", "june"):
+        (tmp_path / f"{month}.csv").write_text(header + "".join(",".join(row) + "\n" for row in rows))
+    (tmp_path / "policy.toml").write_text(ix.policy_toml(policy(("mondrian", {}), k=4)))
+
+    def run(*words):
+        return CliRunner().invoke(app, [str(tmp_path / word) if "." in word or "/" in word else word for word in words])
+
+    assert run("anonymize", "policy.toml", "may.csv", "-o", "out/may").exit_code == 0
+    done = run("apply", "policy.toml", "out/may", "june.csv", "-o", "out/june", "--json")
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    assert said["applied"] == {
+        "as_before": 64,
+        "wider": 0,
+        "left_out": 0,
+        "as_before_share": 1.0,
+        "wider_share": 0.0,
+        "left_out_share": 0.0,
+    }
+    for file in ("r.json", "r.sql", "r.csv"):
+        assert run("recoding", "policy.toml", "out/may", "-o", file, "--values", "june.csv").exit_code == 0
+    assert run("apply", "policy.toml", "r.json", "june.csv", "-o", "out/again").exit_code == 0
+    assert run("apply", "policy.toml", "r.csv", "june.csv", "-o", "out/more").exit_code == 2
+    assert not (tmp_path / "out/more").exists()
