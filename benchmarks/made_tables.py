@@ -304,7 +304,7 @@ def _table(cells: Cells, rows: int) -> pa.Table:
     return pa.table({name: pa.array(own[:rows], pa.string()) for name, own in cells.items()})
 
 
-MADE: dict[str, Callable[[], pa.Table]] = {
+MADE: dict[str, Callable[..., pa.Table]] = {
     "crash records": crashes,
     "community survey": community_survey,
     "encounters": encounters,
@@ -313,4 +313,4 @@ MADE: dict[str, Callable[[], pa.Table]] = {
     "discharges": discharges,
     "customers": customers,
 }
-"""The tables that are made, by name."""
+"""The tables that are made, by name; each takes how many rows it has."""
