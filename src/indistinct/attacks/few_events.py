@@ -136,7 +136,6 @@ class FindByEvents(Attack):
     held: ClassVar[tuple[str, ...]] = ("the release", "a person's row and a few of her events")
     asks: ClassVar[tuple[OtherTable, ...]] = (ORIGINAL,)
     forms: ClassVar[tuple[Form, ...]] = (LINKED_TABLES,)
-    is_in_all: ClassVar[bool] = False
 
     events: int = option(0, "How many events are known. Else those of the policy, or 2.", int, least=0)
     known: Sequence[str] = option(

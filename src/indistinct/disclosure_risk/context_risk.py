@@ -1,8 +1,9 @@
 """The risk of a release, R = R_data x R_context, held against the threshold of its policy.
 
 R_data is the chance that an attempt finds somebody, from the released cells alone: one over the rows of a group, or
-over its people where those are counted. Of several quasi-identifiers the worst one counts. R_context is the
-probability of an attempt, as the policy's context says it.
+over its people where those are counted. Of several quasi-identifiers the worst one counts; where a policy says how
+many events others know, the rarest set of so many. R_context is the probability of an attempt, as the policy's context
+says it.
 
 Source: ISO/IEC 27559:2022, 8.2; IHE De-Identification Handbook 2026, Process; Ontario's guidelines 2016, steps 3 to 6.
 """
@@ -22,6 +23,7 @@ from indistinct.policy import PSEUDONYM, Policy
 from indistinct.policy.context import Context
 from indistinct.policy.load import load_policy
 from indistinct.proof.judges.several_tables import profile_sizes
+from indistinct.proof.verdict import Verdict, verify
 from indistinct.release.released_tables import ReleasedTables
 from indistinct.showing.numbers import figure
 
@@ -127,28 +129,44 @@ def overall_risk(release: Any, policy: Policy | str | os.PathLike[str], **readin
     return OverallRisk(data, context)
 
 
-def data_risk(released: ReleasedTables, tables: Mapping[str, Rows], policy: Policy, threshold: float = 1.0) -> DataRisk:
-    """Return the chances that the released cells leave; ``threshold`` is that of a record's own chance."""
-    rows = tables[released.form.first] if released.form.first in tables else next(iter(tables.values()))
+def data_risk(
+    released: ReleasedTables,
+    tables: Mapping[str, Rows],
+    policy: Policy,
+    threshold: float = 1.0,
+    verdict: Verdict | None = None,
+) -> DataRisk:
+    """Return the chances that the released cells leave; ``threshold`` is that of a record's own chance.
+
+    ``verdict`` is that of the release, if it was recounted before.
+    """
     said = released.said
     people = None if said is None else said.people
     if not any(one.count() for one in tables.values()):
         return DataRisk("rows", 0, 0.0, 0.0, 0)
     if released.form.is_joined:
-        return _of_sizes("people", [profile_sizes(tables, policy)], threshold)
+        sizes = profile_sizes(tables, policy)
+        if policy.knows is None:
+            return _of_sizes("people", [sizes], threshold)
+        return _of_fewest(int(sizes.sum()), (verdict or verify(released, policy)).fewest_who_fit, threshold)
+    rows = tables[released.form.first]
     groupings = [tuple(names) for names in (policy.quasi_identifiers or {}).values()]
     groupings = groupings if released.form.generalizes else [released.form.grouped_by(())]
     if policy.links_rows and PSEUDONYM in rows.columns():
-        sizes = []
+        found: list[IntArray] = []
         for names in groupings:
             with rows.with_profiles(names, (PSEUDONYM,), PROFILE) as profiled:
-                sizes.append(profiled.sizes_by((PROFILE,), (PSEUDONYM,)))
-        return _of_sizes("people", sizes, threshold)
+                found.append(profiled.sizes_by((PROFILE,), (PSEUDONYM,)))
+        return _of_sizes("people", found, threshold)
     if people is not None:  # whose rows they are is not released, so only what their maker counted is known
-        highest = 1 / max(1, people.smallest_group)
-        above = 0 if highest <= threshold * ALMOST else None
-        return DataRisk("people", people.released, highest, highest, above)
+        return _of_fewest(people.released, people.smallest_group, threshold)
     return _of_sizes("rows", [rows.sizes_by(names) for names in groupings], threshold)
+
+
+def _of_fewest(people: int, fewest: int, threshold: float) -> DataRisk:
+    """Return the chances where at least so many people cannot be told apart, and no more is known of each."""
+    highest = 1 / max(1, fewest)
+    return DataRisk("people", people, highest, highest, 0 if highest <= threshold * ALMOST else None)
 
 
 def _of_sizes(units: Literal["rows", "people"], found: list[IntArray], threshold: float) -> DataRisk:

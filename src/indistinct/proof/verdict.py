@@ -38,6 +38,8 @@ from indistinct.release.manifest import StatedCheck, StatedKnown, StatedVerdict
 from indistinct.release.released_tables import Claims, ReleasedTables
 from indistinct.showing.words import counted
 
+SETS_CHECK = "histories.sets"
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict(Checked):
@@ -66,6 +68,14 @@ class Verdict(Checked):
         """What holds for whoever knows few columns; empty where no model asks for that."""
         several = len(self.known) > 1
         return "; ".join(f"{one.in_words}{f' on {one.on}' if several else ''}" for one in self.known)
+
+    @property
+    def fewest_who_fit(self) -> int:
+        """The fewest people who fit what may be known of one: her row, and her events if a policy says how many."""
+        return min(
+            (one.numbers["smallest"] for one in self.checks if one.id == SETS_CHECK and one.numbers["sets"]),
+            default=self.smallest_group,
+        )
 
     def with_people(self, people: Sequence[Check]) -> Verdict:
         """The same verdict with what was counted of people before it was dropped whose rows they are."""

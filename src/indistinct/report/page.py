@@ -25,6 +25,7 @@ from indistinct.report import figures
 from indistinct.report.conclusion import conclude
 from indistinct.report.sections.attack_section import attack_outcomes
 from indistinct.report.sections.column_section import columns
+from indistinct.report.sections.known_events_section import known_events
 from indistinct.report.sections.ledger_section import ledger_entries
 from indistinct.report.sections.limits import limits
 from indistinct.report.sections.policy_words import policy_in_words
@@ -100,6 +101,7 @@ def report_facts(
             "threshold": {"value": subject.threshold, "is_chosen": subject.has_threshold},
             "overall_risk": _overall_risk(subject),
             "unicity": unicity,
+            "known_events": known_events(subject, attacks),
             "columns": columns(subject),
             "measures": dict(subject.said.measures),
             "tradeoff": tradeoff(subject, watch),
@@ -188,7 +190,9 @@ def _overall_risk(subject: Subject) -> dict[str, Any] | None:
     if context is None or subject.edition == "public":
         return None
     limit = context.record_limit or 1.0
-    found = OverallRisk(data_risk(subject.released_tables, subject.tables, subject.policy, limit), context)
+    found = OverallRisk(
+        data_risk(subject.released_tables, subject.tables, subject.policy, limit, subject.verdict), context
+    )
     return found.to_dict() | {"sentence": found.sentence}
 
 

@@ -32,7 +32,8 @@ def policy_in_words(policy: Policy, *, is_public: bool, generalizes: bool = True
     return {
         "requirements": requirements,
         "suppression": _suppression(policy),
-        "person": list(policy.person_columns),
+        "person": list(dict.fromkeys(name for part in policy.parts.values() for name in part.person)),
+        "known_events": 0 if policy.knows is None else policy.knows.together,
         "is_linked": policy.links_rows,
         "columns": [_column(name, column, generalizes) for name, column in policy.columns.items()],
         "eligible": [_condition(c.column, c.op, None if is_public else c.value) for c in policy.eligible],
