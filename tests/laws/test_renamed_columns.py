@@ -341,7 +341,12 @@ def test_attacks_find_the_same(tmp_path: Path) -> None:
 
     new, plain = both(tmp_path, find)
     assert new == plain
-    assert set(new[0].get("not_run", ())) <= {"refinement", "minimality", "definetti", "history"}  # they have nothing to go by
+    assert set(new[0].get("not_run", ())) <= {
+        "refinement",
+        "minimality",
+        "definetti",
+        "history",
+    }  # they have nothing to go by
 
 
 @pytest.mark.slow

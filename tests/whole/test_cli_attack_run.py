@@ -331,7 +331,9 @@ def test_attacks_on_releases_of_our_own_with_a_voter_list(tmp_path: Path) -> Non
     surely = {"link", "complementary", "unsorted", "homogeneity", "uniqueness", "dependencies", "downcoding"}
     surely.add("inference")
     assert surely <= set(outcomes) <= {*surely, "singling_out"}
-    assert set(found.not_run) == {"refinement", "minimality", "definetti", "history"}, "the search was blind, and gave one table"
+    assert set(found.not_run) == {"refinement", "minimality", "definetti", "history"}, (
+        "the search was blind, and gave one table"
+    )
     assert outcomes["complementary"].severity == "nothing"
     assert outcomes["link"].figures["rows that fit one person who fits no other row"] == 0
 
