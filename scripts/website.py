@@ -34,6 +34,7 @@ NAVIGATION = {
         "several-rows",
         "linked-tables",
         "histories",
+        "health-records",
         "ledger",
         "apply",
         "utility",

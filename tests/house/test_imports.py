@@ -177,6 +177,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "search",
         "counting",
         "engine",
+        "hierarchy",
         "linkage",
         "policy",
         "privacy",

@@ -8,7 +8,10 @@ from indistinct.profiling.column_names import word_list as word_list
 from indistinct.profiling.column_names import words_of as words_of
 from indistinct.profiling.column_roles import ColumnProfile as ColumnProfile
 from indistinct.profiling.column_roles import said_by as said_by
+from indistinct.profiling.column_shapes import shape_of as shape_of
 from indistinct.profiling.column_statistics import MOST_DISTINCT as MOST_DISTINCT
+from indistinct.profiling.column_statistics import ColumnStatistics as ColumnStatistics
+from indistinct.profiling.column_statistics import statistics_of as statistics_of
 from indistinct.profiling.combinations import Combination as Combination
 from indistinct.profiling.combinations import DistinctRows as DistinctRows
 from indistinct.profiling.combinations import minimal_combinations as minimal_combinations

@@ -148,10 +148,12 @@ def _is_far(numbers: Sequence[float]) -> bool:
 
 
 def statistics_of(
-    rows: Rows, coded: Mapping[str, CodedColumn], count: int, watch: Watch
+    rows: Rows, coded: Mapping[str, CodedColumn], count: int, watch: Watch, names: Sequence[str] | None = None
 ) -> dict[str, ColumnStatistics]:
-    """Return the statistics of every column, from its cells where they were read, else by asking for each column."""
-    names = rows.columns()
+    """Return the statistics of all columns, or of some: from their cells where they were read, else by asking for
+    each.
+    """
+    names = rows.columns() if names is None else names
     if not coded:
         return dict(_ask_each(rows, names, count, watch))
     return {name: cells_of(coded[name], count) for name in names}

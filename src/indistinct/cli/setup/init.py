@@ -12,7 +12,8 @@ import typer
 from indistinct.atomic_files import write_whole
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, RandomRaise, Reading
-from indistinct.cli.paths import Tables, only_table
+from indistinct.cli.paths import only_table
+from indistinct.cli.setup.init_ready import init_omop
 from indistinct.errors import OutputError, PolicyError
 
 if TYPE_CHECKING:
@@ -24,7 +25,12 @@ MOST_OFFERED = 8
 
 
 def init(
-    tables: Tables,
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TABLE...", help="The private table, or each of several as NAME=TABLE.", show_default=False
+        ),
+    ] = None,
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="Hide each person among this number of rows.")] = 5,
     known: Annotated[
         int | None,
@@ -51,6 +57,10 @@ def init(
     ask: Annotated[
         bool, typer.Option("--ask", help="Ask the five questions that matter most, each with what it costs.")
     ] = False,
+    omop: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Instead of TABLE: a folder with tables of the OMOP CDM, CSV or Parquet."),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Show every column, not only those in doubt.")] = False,
     *,
     reading: Reading,
@@ -59,8 +69,15 @@ def init(
     """Guess a policy for a table: the role and the hierarchy of each column, and why.
 
     Read every line before you rely on it: a guess cannot know what others know about your people. Of tables that belong
-    together give each as NAME=TABLE: their keys are found.
+    together give each as NAME=TABLE: their keys are found. Tables of OMOP need no guess: their policy runs as it is.
     """
+    if omop is not None:
+        if tables:
+            raise PolicyError("TABLE: --omop names the folder of all tables; leave TABLE out")
+        init_omop(omop, k, output, reading, as_json=as_json)
+        return
+    if not tables:
+        raise PolicyError("TABLE: name a table, several as NAME=TABLE, or a folder with --omop")
     linked = _linked_tables(tables)
     if linked:
         _init_linked(linked, k, output, reading, as_json=as_json)

@@ -8,12 +8,14 @@ from pathlib import Path
 from indistinct.engine.formats.file_format import COMPRESSED, Contents, FileFormat, FileReading
 
 __all__ = [
+    "COMPRESSED",
     "FORMATS",
     "Contents",
     "FileFormat",
     "FileReading",
     "format_of",
     "format_to_write",
+    "known_suffixes",
     "load_format",
     "name_formats",
 ]
@@ -59,6 +61,15 @@ def format_to_write(kind: str) -> FileFormat:
     """Return the format in which a kind of table is written: its own if it can be, Parquet for frames."""
     own = load_format(kind if kind in FORMATS else "parquet")
     return own if own.written_as is None else load_format(own.written_as)
+
+
+def known_suffixes() -> tuple[str, ...]:
+    """Return how names of files end that have a format.
+
+    >>> [".csv" in known_suffixes(), ".toml" in known_suffixes()]
+    [True, False]
+    """
+    return tuple(suffix for kind in FORMATS for suffix in load_format(kind).suffixes)
 
 
 def name_formats() -> str:

@@ -9,3 +9,7 @@ from indistinct.pipeline.suggesting.first_policy import Suggestion as Suggestion
 from indistinct.pipeline.suggesting.first_policy import reasons as reasons
 from indistinct.pipeline.suggesting.first_policy import suggested_policy as suggested_policy
 from indistinct.pipeline.suggesting.first_policy import suggestion as suggestion
+from indistinct.pipeline.suggesting.known_schemas import KnownSchema as KnownSchema
+from indistinct.pipeline.suggesting.known_schemas import known_schema as known_schema
+from indistinct.pipeline.suggesting.ready_policy import ReadyPolicy as ReadyPolicy
+from indistinct.pipeline.suggesting.ready_policy import ready_policy as ready_policy
