@@ -89,6 +89,22 @@ def test_a_release_that_heeds_events_leaves_nobody_alone():
         assert ix.attacks.history(release, asked, original, tries=20).severity == "broken"
 
 
+def test_events_may_be_known_without_their_time_beside_others():
+    people = {"a": (1, 2), "b": (1, 3), "c": (2, 3), "d": (1,)}  # two fit a month and one visit more, one two months
+    original = tables({name: (41, [("A1", month) for month in months]) for name, months in people.items()})
+    time = {"time": ["visits.month"]}
+    for k in (2, 3):
+        heeds = policy(k, knows={"dated": 1, "undated": 1, **time})
+        with ix.anonymize(original, heeds) as release:
+            first = ix.attacks.history(release, heeds, original, tries=40).findings[0]
+            assert (first.alone_in_original, first.fewer_in_original) == (0, 40 * (k == 3))
+            assert first.fewer_in_release == 0
+            both = ix.attacks.history(release, heeds, original, events=2, tries=40).findings[0]
+            assert both.alone_in_original == 40
+    with as_they_are(tables()) as release, pytest.raises(ix.PolicyError):
+        ix.attacks.history(release, policy(1), tables(), undated=1)  # no column has dates
+
+
 def test_what_cannot_be_known_is_refused():
     with as_they_are(tables()) as release:
         with pytest.raises(ix.PolicyError):

@@ -6,7 +6,7 @@ The oracle counts every multiset of events of every person in plain Python, and 
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,7 @@ def policy(k=2, events=2, **more):
         },
         privacy=[ix.KAnonymity(k)],
         person="patient",
-        knows={"events": events},
+        knows=events if isinstance(events, dict) and "dated" in events else {"events": events},
         **more,
     )
 
@@ -70,8 +70,22 @@ def histories(released):
     return list(people.values())
 
 
+def dated_sets_of(events, known):
+    """Return all that may be known: some events in full, and others without their month."""
+    found = set()
+    for size in range(known["dated"] + known["undated"] + 1):
+        for chosen in permutations(events, size):
+            for cut in range(size + 1):
+                bare = [one[:2] if one[0] == "visits" else one for one in chosen[cut:]]
+                if cut <= known["dated"] and size - cut <= known["undated"]:
+                    found.add((tuple(sorted(chosen[:cut], key=str)), tuple(sorted(bare, key=str))))
+    return found
+
+
 def sets_of(events, known):
     """Return every multiset of events that may be known: so many of each table, or together."""
+    if isinstance(known, dict) and "dated" in known:
+        return dated_sets_of(events, known)
     limits = known if isinstance(known, dict) else None
     most = sum(known.values()) if limits else known
     found = set()
@@ -91,7 +105,12 @@ def smallest_support(people, known):
     return min(shared.values(), default=0)
 
 
-KNOWN = st.sampled_from([1, 2, 3, {"visits": 1, "drugs": 1}, {"visits": 2}, {"visits": 2, "drugs": 1}])
+KNOWN = st.sampled_from(
+    [
+        *(1, 2, 3, {"visits": 1, "drugs": 1}, {"visits": 2}, {"visits": 2, "drugs": 1}),
+        *({"dated": d, "undated": u, "time": ["visits.month"]} for d, u in ((1, 1), (0, 2), (1, 2), (2, 1))),
+    ]
+)
 visit = st.tuples(st.sampled_from(sorted(CODES)), st.integers(0, 11))
 person = st.tuples(
     st.sampled_from([21, 23, 34]), st.lists(visit, max_size=4), st.lists(st.sampled_from("xy"), max_size=3)
@@ -112,7 +131,7 @@ def test_whoever_knows_some_events_finds_k_people(people, k, known):
         assert verdict.passed
         assert all(is_of(release, people))
         (check,) = [one for one in verdict.checks if one.id == "histories.sets"]
-        per_person = [(born, chosen) for born, events in found for chosen in sets_of(events, known) if chosen]
+        per_person = [(born, one) for born, events in found for one in sets_of(events, known) if one and any(one)]
         assert check.numbers["sets"] == len(set(per_person))
         assert check.numbers["smallest"] == min(Counter(per_person).values(), default=0)
 
@@ -128,28 +147,35 @@ def is_of(release, people):
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3)), max_size=6), min_size=1, max_size=6),
     st.integers(1, 4),
+    st.integers(0, 2),
     st.integers(1, 3),
 )
 @examples(400)
-def test_sets_are_counted_as_by_hand(people, together, k):
+def test_sets_are_counted_as_by_hand(people, together, undated, k):
+    """Of the first table at most two events less one are known; a label without time is its half."""
+    undated = min(undated, together)
     owners = [person for person, events in enumerate(people) for _ in events]
     events = [(table, label * 2 + table) for rows in people for table, label in rows]
-    rows = ReleasedEvents(
-        *(np.array(one, np.int64) for one in (owners, [t for t, _ in events], [n for _, n in events]))
-    )
-    limits = np.array([together, max(1, together - 1)])
+    if not events:
+        return
+    kinds, labels = ([[t for t, _ in events], [2] * len(events)], [[n for _, n in events], [n // 4 for _, n in events]])
+    sorts = 1 + (undated > 0)
+    rows = ReleasedEvents(np.array(owners, np.int64), np.array(kinds[:sorts]), np.array(labels[:sorts]))
+    limits = [together - undated, max(0, together - undated - 1), undated]
     shared: Counter = Counter()
     for own in people:
-        labels = sorted((label * 2 + table, table) for table, label in own)
-        shared.update(
-            {
-                chosen
-                for size in range(1, together + 1)
-                for chosen in combinations(labels, size)
-                if all(sum(t == table for _, t in chosen) <= limits[table] for table in (0, 1))
-            }
-        )
-    found = count_sets(rows, limits, together, k)
+        mine = [(label * 2 + table, table) for table, label in own]
+        known = set()
+        for size in range(1, together + 1):
+            for chosen in combinations(range(len(mine)), size):
+                for bare in product((False, True), repeat=size):
+                    some = [
+                        (mine[e][0] // 4, 2) if is_bare else mine[e] for e, is_bare in zip(chosen, bare, strict=True)
+                    ]
+                    if all(sum(t == kind for _, t in some) <= limit for kind, limit in enumerate(limits)):
+                        known.add(tuple(sorted(some)))
+        shared.update(known)
+    found = count_sets(rows, np.array(limits), together, k)
     assert found.sets == len(shared)
     assert found.failing == sum(number < k for number in shared.values())
     assert found.smallest == min(shared.values(), default=0)
@@ -247,10 +273,17 @@ def test_policies_say_all_that_is_wrong():
     for wrong in (0, 9, {"visits": 0}, "2", True):
         with pytest.raises(ix.PolicyError):
             Knows(wrong)
+    for wrong in ({"dated": 3, "undated": 2}, {"events": 1, "undated": 1}, {"events": 1, "time": ["visits.day"]}, {}):
+        with pytest.raises(ix.PolicyError):
+            Knows(**wrong)
+    for wrong in ({"dated": 1, "undated": 1}, {"undated": 1, "time": ["people.born"]}, {"number": True, "events": 1}):
+        with pytest.raises(ix.PolicyError):
+            policy(2, wrong if "dated" in wrong else {"dated": 0, **wrong})
 
 
 def test_a_policy_file_says_it_again(tmp_path):
-    for events in (2, {"visits": 2, "drugs": 1}):
+    undated = {"dated": {"visits": 1}, "undated": 1, "time": ["visits.month"]}
+    for events in (2, {"visits": 2, "drugs": 1}, undated):
         asked = policy(3, events)
         path = tmp_path / "policy.toml"
         path.write_text(ix.policy_toml(asked) if hasattr(ix, "policy_toml") else toml_of(asked), "utf-8")

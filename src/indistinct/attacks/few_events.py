@@ -21,7 +21,7 @@ from indistinct.attacks.guessing.rates import Interval, wilson
 from indistinct.attacks.target import OnePolicy, Target
 from indistinct.counting import as_declared, encode_eligible
 from indistinct.engine import Rows, use_table
-from indistinct.policy import PSEUDONYM, Policy, lists_people
+from indistinct.policy import PSEUDONYM, Knows, Policy, lists_people
 from indistinct.release.forms import LINKED_TABLES, Form
 
 TRIES = 500
@@ -137,7 +137,8 @@ class FindByEvents(Attack):
     asks: ClassVar[tuple[OtherTable, ...]] = (ORIGINAL,)
     forms: ClassVar[tuple[Form, ...]] = (LINKED_TABLES,)
 
-    events: int = option(0, "How many events are known. Else those of the policy, or 2.", int, least=0)
+    events: int = option(0, "How many events are known in full. Else those of the policy, or 2.", int, least=0)
+    undated: int = option(0, "How many others are known without their time. Else those of the policy.", int, least=0)
     known: Sequence[str] = option(
         (), "A column that is known, such as visits.day. Else all quasi columns.", metavar="COLUMN", is_several=True
     )
@@ -150,13 +151,24 @@ class FindByEvents(Attack):
             raise InapplicableError("history: rows of one table of events refer to rows of another; join them first")
         if wrong := [name for name in self.known if name not in policy.quasi]:
             raise InapplicableError([f"known: {name!r} is no quasi column" for name in wrong])
-        number = self.events or (2 if policy.knows is None else policy.knows.together)
+        knows = self._known_of(policy)
         with target.release.rows() as tables:
             released = _Histories.of_release(tables, policy, self.known)
         private = _Histories.of_original(target, self.known)
         k = max(model.least_rows for model in policy.privacy)
-        trial = _EventTrial(private, released, private.meanings(released, policy), number, k, self.tries)
-        return HistoryReport(number, k, tuple(trial.run(way) for way in WAYS), trial.run(CONTROL))
+        trial = _EventTrial(private, released, private.meanings(released, policy), knows, k, self.tries)
+        return HistoryReport(knows.together, k, tuple(trial.run(way) for way in WAYS), trial.run(CONTROL))
+
+    def _known_of(self, policy: Policy) -> Knows:
+        """Return how many events are known, in full and without time."""
+        if self.events or self.undated:
+            found = Knows(dated=self.events, undated=self.undated, time=policy.knows.time if policy.knows else ())
+        else:
+            found = policy.knows or Knows(2)
+        found = found.with_time(policy.parts)
+        if found.has_undated and not found.time:
+            raise InapplicableError("undated: no quasi column of events has dates; leave undated out")
+        return found
 
 
 def history(
@@ -165,16 +177,18 @@ def history(
     original: Any,
     *,
     events: int = 0,
+    undated: int = 0,
     known: Sequence[str] = (),
     tries: int = TRIES,
     **reading: Any,
 ) -> HistoryReport:
     """Return how often whoever knows a person's row and some of her events finds fewer than k people.
 
-    ``events`` are as many as the policy says that others know, or 2. ``known`` names quasi columns, such as
+    ``events`` are as many as the policy says that others know, or 2; ``undated`` ones more are known without their
+    columns of time. ``known`` names quasi columns, such as
     ``people.born`` and ``visits.day``; else all are known. For each way of choosing events so many people are drawn.
     """
-    return FindByEvents(events, known, tries).attack(
+    return FindByEvents(events, undated, known, tries).attack(
         FindByEvents.target_of(release, policy, original=original, **reading)
     )
 
@@ -314,9 +328,14 @@ class _EventTrial:
     private: _Histories
     released: _Histories
     meanings: Mapping[str, Mapping[str, Sequence[IntArray]]]
-    events: int
+    knows: Knows
     k: int
     tries: int
+
+    @property
+    def events(self) -> int:
+        """How many events are known together."""
+        return self.knows.together
 
     def run(self, way: str) -> FewEvents:
         """Draw people, and events in one way."""
@@ -384,19 +403,22 @@ class _EventTrial:
         if people is not None:
             own = np.flatnonzero(self.private.tables[people].persons == person)
             rows = [(people, int(own[0]))] if len(own) else []
-        exact = [(name, self._codes(name, row, exact=True)) for name, row in (*rows, *events)]
-        covered = [(name, self._codes(name, row, exact=False)) for name, row in (*rows, *events)]
         number = len(rows)
+        bare = number + self.events - self.knows.undated_together  # what comes later is known without its time
+        known = list(enumerate((*rows, *events)))
+        exact = [(name, self._codes(name, row, exact=True, timeless=place >= bare)) for place, (name, row) in known]
+        covered = [(name, self._codes(name, row, exact=False, timeless=place >= bare)) for place, (name, row) in known]
         found = [
             tables.fitting([allowed for _, allowed in known[:number]], known[number:], people)
             for tables, known in ((self.private, exact), (self.released, covered))
         ]
         return found[0], found[1]
 
-    def _codes(self, name: str, row: int, *, exact: bool) -> dict[str, IntArray]:
-        """Return the codes that each column may have."""
+    def _codes(self, name: str, row: int, *, exact: bool, timeless: bool) -> dict[str, IntArray]:
+        """Return the codes that each column may have; one of time any, if the event is ``timeless``."""
         table = self.private.tables[name]
-        values = {column: int(codes[row]) for column, codes in table.codes.items()}
+        hidden = self.knows.time if timeless else ()
+        values = {column: int(own[row]) for column, own in table.codes.items() if f"{name}.{column}" not in hidden}
         if exact:
             return {column: np.array([value]) for column, value in values.items()}
         return {column: self.meanings[name][column][value] for column, value in values.items()}

@@ -2,68 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import PolicyError
+from indistinct.hierarchy import Dates
 
 if TYPE_CHECKING:
     from indistinct.policy.linked_tables import Part
 
+Number = int | Mapping[str, int]
 MOST_KNOWN = 4
 """So many events at most may be known together: sets of more cannot be counted for long histories."""
 
 
 @dataclass(frozen=True, slots=True)
-class Knows:
-    """Others know a person's row and any ``events`` of her rows in the other tables, in all or of each table.
+class EventKinds:
+    """What sets of known events are made of: items of a kind, and of each kind at most so many.
 
-    k released people then have that row, and events that contain those which are known, as labels.
+    An item is an event in full, or an event without its columns of time.
     """
 
-    events: int | Mapping[str, int]
+    in_full: tuple[int, ...]
+    """The kind of each table's events in full."""
+    without_time: tuple[int, ...]
+    """The kind of each table's events without time; none where nobody knows events so."""
+    limits: tuple[int, ...]
+    """The most items of each kind that are known together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knows:
+    """Others know a person's row and some of her rows in the other tables, of all of these or of each.
+
+    That are any ``events`` in full; or any ``dated`` ones in full, and ``undated`` others without their columns of
+    time. These are the ones that ``time`` names, such as ``visits.day``, or else those with a hierarchy of dates. k
+    released people then have that row, and events that contain those which are known, as labels.
+    """
+
+    events: Number | None = None
+    dated: Number = 0
+    undated: Number = 0
+    time: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        given = self.events
-        numbers = list(given.values()) if isinstance(given, Mapping) else [given]
-        is_whole = all(type(number) is int and number >= 0 for number in numbers)
-        if not is_whole or not 1 <= sum(numbers) <= MOST_KNOWN:
+        if (self.events is None) == (self.dated == 0 and self.undated == 0):
+            raise PolicyError("knows: say events, or dated and undated, such as { dated = 1, undated = 1 }")
+        for name in ("events", "dated", "undated"):
+            given = getattr(self, name)
+            numbers = list(given.values()) if isinstance(given, Mapping) else [0 if given is None else given]
+            if not all(type(number) is int and number >= 0 for number in numbers):
+                raise PolicyError(
+                    f"knows.{name}: must be a whole number, or one for each table of events, such as "
+                    f"{{ visits = 2, drugs = 1 }}, got {given!r}"
+                )
+            if isinstance(given, Mapping):
+                object.__setattr__(self, name, MappingProxyType(dict(given)))
+        if not 1 <= self.together <= MOST_KNOWN:
+            raise PolicyError(f"knows: from 1 to {MOST_KNOWN} events may be known together, got {self.together}")
+        if isinstance(self.time, str) or not all(isinstance(name, str) for name in self.time):
+            raise PolicyError(f'knows.time: must list columns, such as ["visits.day"], got {self.time!r}')
+        if self.time and not self.has_undated:
             raise PolicyError(
-                f"knows.events: must be a whole number from 1 to {MOST_KNOWN}, or one for each table of events that "
-                f"together are no more, such as {{ visits = 2, drugs = 1 }}, got {given!r}"
+                "knows.time: nobody knows events without time; say how many with undated, or leave it out"
             )
-        if isinstance(given, Mapping):
-            object.__setattr__(self, "events", MappingProxyType(dict(given)))
+        object.__setattr__(self, "time", tuple(self.time))
 
     @classmethod
     def of(cls, given: Any) -> Knows:
         """Take what a policy file says in a table.
 
-        >>> Knows.of({"events": 2}).together
+        >>> Knows.of({"dated": 1, "undated": 1}).together
         2
         """
         if isinstance(given, Knows):
             return given
         known = [field.name for field in fields(cls)]
-        if not isinstance(given, Mapping) or "events" not in given or not set(given) <= set(known):
+        if isinstance(given, Mapping) and "number" in given:
+            raise PolicyError("knows.number: released rows can be counted, so no label hides how many; leave it out")
+        if not isinstance(given, Mapping) or not set(given) <= set(known):
             got = ", ".join(map(str, given)) if isinstance(given, Mapping) and given else repr(given)
-            raise PolicyError(f"knows: takes {' and '.join(known)}, such as {{ events = 2 }}; got {got}")
+            raise PolicyError(f"knows: takes {', '.join(known)}, such as {{ events = 2 }}; got {got}")
         return cls(**given)
 
     @property
     def together(self) -> int:
         """The most events of all tables that are known together."""
-        return self.events if isinstance(self.events, int) else sum(self.events.values())
+        return sum_of(self.events or 0) + sum_of(self.dated) + self.undated_together
 
-    def of_table(self, name: str) -> int:
-        """Return how many events of a table are known at the most."""
-        return self.events if isinstance(self.events, int) else self.events.get(name, 0)
+    @property
+    def undated_together(self) -> int:
+        """The most of them that are known without their time."""
+        return sum_of(self.undated)
+
+    @property
+    def has_undated(self) -> bool:
+        """Whether some events may be known without their time."""
+        return self.undated_together > 0
+
+    def kinds(self, names: Sequence[str]) -> EventKinds:
+        """Return the kinds of items of some tables.
+
+        >>> Knows(dated=1, undated={"visits": 2}).kinds(["people", "visits"])
+        EventKinds(in_full=(0, 0), without_time=(1, 2), limits=(1, 0, 2))
+        """
+        limits: list[int] = []
+        found = []
+        for given in (self.dated if self.events is None else self.events, *([self.undated] * self.has_undated)):
+            first = len(limits)
+            if isinstance(given, Mapping):
+                limits += [given.get(name, 0) for name in names]
+                found.append(tuple(range(first, len(limits))))
+            else:
+                limits.append(given)
+                found.append((first,) * len(names))
+        return EventKinds(found[0], found[1] if len(found) > 1 else (), tuple(limits))
+
+    def with_time(self, parts: Mapping[str, Part]) -> Knows:
+        """Return it with the columns of time named: quasi columns of events with dates, if nobody named others."""
+        if self.time or not self.has_undated:
+            return self
+        found = [
+            f"{name}.{column}"
+            for name, part in parts.items()
+            for column in part.policy.quasi
+            if isinstance(part.policy.columns[column].hierarchy, Dates) and not lists_people(part)
+        ]
+        return replace(self, time=tuple(found))
 
     def describe(self) -> dict[str, Any]:
         """Return it as a policy file writes it."""
-        return {"events": self.events if isinstance(self.events, int) else dict(self.events)}
+        said = {
+            name: dict(given) if isinstance(given, Mapping) else given
+            for name in ("events", "dated", "undated")
+            if (given := getattr(self, name))
+        }
+        return said | ({"time": list(self.time)} if self.time else {})
+
+
+def sum_of(given: Number) -> int:
+    """Return how many events are known of all tables together."""
+    return sum(given.values()) if isinstance(given, Mapping) else given
 
 
 def lists_people(part: Part) -> bool:
@@ -77,12 +158,14 @@ def knows_mistakes(knows: Knows, parts: Mapping[str, Part]) -> list[str]:
     mistakes = []
     if not parts:
         mistakes.append("knows: one table has no events; describe a table of people and tables of events, under tables")
-    if isinstance(knows.events, Mapping):
+    for word in ("events", "dated", "undated"):
+        given = getattr(knows, word)
         mistakes += [
-            f"knows.events.{name}: there is no table of events {name!r}"
-            for name in knows.events
+            f"knows.{word}.{name}: there is no table of events {name!r}"
+            for name in (given if isinstance(given, Mapping) else ())
             if name not in parts or name in people
         ]
+    mistakes += _time_mistakes(knows, {name: part for name, part in parts.items() if name not in people})
     if len(people) > 1:
         mistakes.append(f"knows: {' and '.join(people)} both have a row for each person; join them to one table")
     if parts and len(people) == len(parts):
@@ -99,6 +182,14 @@ def knows_mistakes(knows: Knows, parts: Mapping[str, Part]) -> list[str]:
             for column in part.policy.shifted
         ]
     return mistakes
+
+
+def _time_mistakes(knows: Knows, parts: Mapping[str, Part]) -> list[str]:
+    """List what is wrong with the columns of time of tables of events."""
+    own = [f"{name}.{column}" for name, part in parts.items() for column in part.policy.quasi]
+    if parts and knows.has_undated and not knows.time:
+        return ['knows.undated: no quasi column has dates(); name the columns of time, such as time = ["visits.day"]']
+    return [f"knows.time: {name!r} is no quasi column of a table of events" for name in knows.time if name not in own]
 
 
 def model_mistakes_of(models: Any) -> list[str]:

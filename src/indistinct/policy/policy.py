@@ -138,6 +138,8 @@ class Policy:
             object.__setattr__(self, "_parts", MappingProxyType(parts))
             object.__setattr__(self, "columns", JointColumns(parts))
             object.__setattr__(self, "quasi_identifiers", None)
+            if self.knows is not None:
+                object.__setattr__(self, "knows", self.knows.with_time(parts))
             mistakes = mistakes or [*self._sensitive_mistakes(), *self._value_mistakes(), *self._knows_mistakes()]
         if mistakes:
             raise PolicyError(mistakes)

@@ -202,7 +202,10 @@ class StatedTable(Statement):
 class StatedKnows(Statement):
     """How many of a person's events others know, in all tables or in each."""
 
-    events: Annotated[int, Field(ge=1)] | dict[str, Count]
+    events: Annotated[int, Field(ge=1)] | dict[str, Count] | None = None
+    dated: Annotated[int, Field(ge=1)] | dict[str, Count] | None = None
+    undated: Annotated[int, Field(ge=1)] | dict[str, Count] | None = None
+    time: tuple[str, ...] | None = None
 
 
 class StatedPolicy(Statement):
@@ -233,7 +236,9 @@ class StatedPolicy(Statement):
             "max_suppression": policy.max_suppression,
             "algorithm": policy.algorithm,
             "person": _as_tuples(person),
-            "knows": None if policy.knows is None else StatedKnows(**policy.knows.describe()),
+            "knows": None
+            if policy.knows is None
+            else StatedKnows(**{key: _as_tuples(said) for key, said in policy.knows.describe().items()}),
         }
         if policy.tables:
             said["tables"] = {

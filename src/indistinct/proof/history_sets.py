@@ -31,35 +31,60 @@ class EventSetCounts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Items:
+    """What sets are chosen from: the labels of each person in order, each at most so often."""
+
+    starts: IntArray
+    labels: IntArray
+    kinds: IntArray
+    without: IntArray
+    """For a label in full the one of the same event without time, else -1."""
+    later: IntArray
+    """How many events of the person with this label come after this one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ReleasedEvents:
-    """Released events: whose each is, of which table, and the number of its label among people with equal rows."""
+    """Released events: whose each is, and the number of its label among people with equal rows, with its kind.
+
+    Labels and kinds are (sorts, events): in full and, where events may be known so, without time.
+    """
 
     persons: IntArray
-    tables: IntArray
+    kinds: IntArray
     labels: IntArray
 
-    def as_items(self, most: int) -> tuple[IntArray, IntArray, IntArray]:
-        """Return where the labels of each person begin, and labels and tables in order, each label at most so often."""
-        order = np.lexsort((self.labels, self.persons))
-        persons, labels, tables = self.persons[order], self.labels[order], self.tables[order]
-        is_same = np.zeros(len(order), np.bool_)
-        is_same[most:] = (persons[most:] == persons[:-most]) & (labels[most:] == labels[:-most])
-        persons, labels, tables = persons[~is_same], labels[~is_same], tables[~is_same]
-        starts = np.searchsorted(persons, np.append(np.unique(persons), persons.max(initial=0) + 1))
-        return starts, labels, tables
+    def as_items(self, most: int) -> _Items:
+        """Return what sets are chosen from; of each label at most so many events."""
+        sorts = len(self.labels)
+        span = int(self.labels.max(initial=0)) + 1
+        own = self.labels + span * np.arange(sorts)[:, None]
+        without = np.full(own.shape, -1)
+        without[: sorts - 1] = own[-1]
+        persons = np.tile(self.persons, sorts)
+        order = np.lexsort((own.ravel(), persons))
+        persons, labels = persons[order], own.ravel()[order]
+        pair = persons * (span * sorts) + labels
+        place = np.arange(len(pair))
+        copy = place - np.searchsorted(pair, pair, "left")
+        later = np.searchsorted(pair, pair, "right") - place - 1
+        few = copy < most
+        starts = np.searchsorted(persons[few], np.append(np.unique(persons), persons.max(initial=0) + 1))
+        kinds = self.kinds.ravel()[order][few]
+        return _Items(starts, labels[few], kinds, without.ravel()[order][few], later[few])
 
 
 def count_sets(rows: ReleasedEvents, limits: IntArray, together: int, k: int) -> EventSetCounts:
-    """Count the people who share each set of at most so many events; ``limits`` has the most of each table."""
-    starts, labels, tables = rows.as_items(together)
-    base = int(labels.max(initial=0)) + 1
+    """Count the people who share each set of at most so many events; ``limits`` has the most of each kind."""
+    items = rows.as_items(together)
+    base = int(items.labels.max(initial=0)) + 1
     sets, failing, smallest = 0, 0, 0
     for size in range(1, together + 1):
-        lengths = np.diff(starts)
+        lengths = np.diff(items.starts)
         number = sum(comb(length, size) * people for length, people in _times(lengths))
         parts = 1 + number // HELD_AT_ONCE
         for part in range(parts):
-            found = [chosen[chosen[:, 0] % parts == part] for chosen in _sets(starts, labels, tables, limits, size)]
+            found = [chosen[chosen[:, 0] % parts == part] for chosen in _sets(items, limits, size)]
             if not found or not sum(map(len, found)):
                 continue
             shared = _times_of(np.concatenate(found), base)
@@ -91,26 +116,30 @@ def _times_of(chosen: IntArray, base: int) -> IntArray:
     return times
 
 
-def _sets(starts: IntArray, labels: IntArray, tables: IntArray, limits: IntArray, size: int) -> Iterator[IntArray]:
+def _sets(items: _Items, limits: IntArray, size: int) -> Iterator[IntArray]:
     """Return the sets of a size that people have, each once for each of them, as rows of labels."""
-    lengths = np.diff(starts)
+    lengths = np.diff(items.starts)
     for length, _ in _times(lengths):
         if length < size:
             continue
-        firsts = starts[:-1][lengths == length]
+        firsts = items.starts[:-1][lengths == length]
         for picks in _picks(length, size):
             at_once = max(1, AT_ONCE // len(picks))
             for begin in range(0, len(firsts), at_once):
                 places = firsts[begin : begin + at_once, None, None] + picks[None]
-                found = labels[places]
-                before = labels[np.maximum(places - 1, 0)]
+                found = items.labels[places]
+                before = items.labels[np.maximum(places - 1, 0)]
                 is_copy = (picks[None] > 0) & (found == before)
                 follows = np.zeros(picks.shape, np.bool_)
                 follows[:, 1:] = picks[:, 1:] == picks[:, :-1] + 1
                 is_asked = ~(is_copy & ~follows[None]).any(axis=2)
-                own = tables[places]
-                for table, limit in enumerate(limits.tolist()):
-                    is_asked &= (own == table).sum(axis=2) <= limit
+                own = items.kinds[places]
+                for kind, limit in enumerate(limits.tolist()):
+                    is_asked &= (own == kind).sum(axis=2) <= limit
+                without = items.without[places]
+                for place in range(size) if (items.without >= 0).any() else ():  # so many others are in it in full
+                    in_full = (without == found[:, :, place, None]).sum(axis=2)
+                    is_asked &= in_full <= items.later[places[:, :, place]]
                 yield found[is_asked]
 
 

@@ -73,8 +73,14 @@ class TableEntry(FileEntries):
 
 
 class KnowsEntry(FileEntries):
-    events: int | dict[str, int] = Field(
-        description="How many events of a person others know, in all tables or in each; k people share any so many."
+    events: int | dict[str, int] | None = Field(
+        None,
+        description="How many events of a person others know, in all tables or in each; k people share any so many.",
+    )
+    dated: int | dict[str, int] = Field(0, description="In place of events: how many are known in full.")
+    undated: int | dict[str, int] = Field(0, description="How many others are known without their columns of time.")
+    time: list[str] = Field(
+        default_factory=list, description="The columns of time, such as visits.day. Else those with dates."
     )
 
 

@@ -6,7 +6,7 @@ be known. With the originals: each pseudonym stands for a person of its own, who
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 import numpy as np
@@ -46,13 +46,22 @@ class _HistoriesJudge(SeveralTablesJudge):
         assert knows is not None
         names = list(self.policy.parts)
         k = max(model.least_rows for model in self.policy.privacy)
+        kinds = knows.kinds(names)
         found = [(name, table) for name, table in self.trees.tables.items() if not lists_people(table.part)]
         persons = np.concatenate([table.persons for _, table in found])
         tables = np.concatenate([np.full(len(table.persons), names.index(name)) for name, table in found])
-        labels = np.concatenate([_labels(table) for _, table in found])
-        labels = np.unique(np.stack([groups[persons], tables, labels]), axis=1, return_inverse=True)[1].ravel()
-        limits = np.array([knows.of_table(name) for name in names], np.int64)
-        counts = count_sets(ReleasedEvents(persons, tables, labels), limits, knows.together, k)
+        labels, own_kinds = [], []
+        for kind, time in ((kinds.in_full, ()), (kinds.without_time, knows.time))[: 1 + bool(kinds.without_time)]:
+            own = np.concatenate(
+                [
+                    _labels(table, [c for c in table.part.policy.quasi if f"{name}.{c}" not in time])
+                    for name, table in found
+                ]
+            )
+            labels.append(np.unique(np.stack([groups[persons], tables, own]), axis=1, return_inverse=True)[1].ravel())
+            own_kinds.append(np.array(kind, np.int64)[tables])
+        released = ReleasedEvents(persons, np.stack(own_kinds), np.stack(labels))
+        counts = count_sets(released, np.array(kinds.limits, np.int64), knows.together, k)
         numbers = {"known": knows.together, "k": k, "sets": counts.sets, "smallest": counts.smallest}
         numbers |= {"failing": counts.failing} if counts.failing else {}
         return Check("histories.sets", not counts.failing, numbers)
@@ -88,14 +97,14 @@ def people_groups(trees: PersonTrees) -> IntArray:
     for table in trees.tables.values():
         if lists_people(table.part):
             own = np.full(trees.number, NO_ROW)
-            own[table.persons] = _labels(table)
+            own[table.persons] = _labels(table, table.part.policy.quasi)
             groups = np.unique(np.stack([groups, own]), axis=1, return_inverse=True)[1].ravel()
     return groups
 
 
-def _labels(table: Held) -> IntArray:
-    """Number the quasi cells of each row of a table."""
-    cells = [table.cells[column] for column in table.part.policy.quasi]
+def _labels(table: Held, columns: Sequence[str]) -> IntArray:
+    """Number the cells of each row of a table in some columns."""
+    cells = [table.cells[column] for column in columns]
     if not cells:
         return np.zeros(len(table.persons), np.int64)
     found: IntArray = np.unique(np.stack(cells), axis=1, return_inverse=True)[1].ravel()

@@ -57,10 +57,14 @@ class Events:
     columns: tuple[EventColumn, ...]
     columns_of: tuple[tuple[int, ...], ...]
     """The places of each table's columns among these columns."""
+    timeless: tuple[int, ...]
+    """The columns that are not of time."""
+    kinds: IntArray
+    """(sorts, tables): the kind of each table's events in full and, where they may be known so, without time."""
     limits: IntArray
-    """The most events of each table that are known together."""
+    """The most items of each kind that are known together."""
     together: int
-    """The most events of all tables that are known together."""
+    """The most events that are known together."""
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -79,6 +83,7 @@ class Events:
         positions = [p for p, owner in enumerate(owners) if not is_of_people[names.index(owner)]]
         columns = tuple(EventColumn.of(frequencies, position) for position in positions)
         values = [frequencies.entry_codes(position)[entries] for position in positions]
+        kinds = policy.knows.kinds(names)
         return cls(
             entries,
             frequencies.entries.persons[entries],
@@ -86,7 +91,9 @@ class Events:
             np.stack(values) if values else np.zeros((0, len(entries)), np.int64),
             columns,
             tuple(tuple(place for place, p in enumerate(positions) if owners[p] == name) for name in names),
-            np.array([policy.knows.of_table(name) for name in names], np.int64),
+            tuple(place for place, p in enumerate(positions) if frequencies.columns[p] not in policy.knows.time),
+            np.array([own for own in (kinds.in_full, kinds.without_time) if own], np.int64),
+            np.array(kinds.limits, np.int64),
             policy.knows.together,
         )
 
@@ -109,17 +116,35 @@ class Events:
         return found
 
     def numbers(self, codes: IntArray, groups: IntArray, chosen: BoolArray | None = None) -> IntArray:
-        """Number the labels of events: the same number for the same labels in one group of people.
+        """Number the labels of events: the same number for the same labels in one group of people: (sorts, events).
 
+        The first sort are labels in full; where events may be known without their time, a second one is without it.
         ``groups`` has the group of each person.
         """
         tables, persons = self.tables, self.persons
         if chosen is not None:
             tables, persons = tables[chosen], persons[chosen]
-        found = groups[persons] * (len(self.limits) + 1) + tables
-        for column, own in zip(self.columns, codes, strict=True):
-            found = dense(found) * len(column.labels.texts) + own
-        return dense(found)
+        columns = (range(len(self.columns)), self.timeless)
+        found = []
+        for own in columns[: len(self.kinds)]:
+            numbers = groups[persons] * (self.kinds.shape[1] + 1) + tables
+            for place in own:
+                numbers = dense(numbers) * len(self.columns[place].labels.texts) + codes[place]
+            found.append(dense(numbers))
+        return np.stack(found)
+
+
+def number_jointly(labels: IntArray, is_free: BoolArray) -> IntArray:
+    """Return numbers that also differ between sorts, and between events that are free and others, which come first.
+
+    >>> number_jointly(np.array([[0, 1], [0, 0]]), np.array([[True, False], [True, False]]))
+    array([[4, 1],
+           [6, 2]])
+    """
+    span = int(labels.max(initial=0)) + 1
+    sorts = len(labels)
+    found: IntArray = labels + span * (np.arange(sorts)[:, None] + sorts * is_free)
+    return found
 
 
 def dense(numbers: IntArray) -> IntArray:
@@ -134,13 +159,20 @@ def dense(numbers: IntArray) -> IntArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Items:
-    """What sets are made of: the different labels of each person, with as many copies as may be known together."""
+    """What sets are made of: the different labels of each person, with as many copies as may be known together.
+
+    Each event has an item in full and, where events may be known so, one without time; but a set has an event once.
+    """
 
     starts: IntArray
     frees: IntArray
     """Where the items of each person begin that are free: their labels have the highest numbers."""
     labels: IntArray
-    tables: IntArray
+    kinds: IntArray
+    covers: IntArray
+    """For an item in full the label of the same event without time, else -1."""
+    rooms: IntArray
+    """How many more events with its label the person has than there are copies up to this one."""
     runs: IntArray
     """The run of each item: the events of one person with one label."""
     holders: IntArray
@@ -148,15 +180,20 @@ class Items:
 
     @classmethod
     def of(
-        cls, persons: IntArray, labels: IntArray, tables: IntArray, is_free: BoolArray, most: int
+        cls, events: Events, chosen: IntArray, labels: IntArray, is_free: BoolArray
     ) -> tuple[Items, IntArray, IntArray]:
-        """Return the items of some events, and the run of each event with its place in that.
+        """Return the items of chosen events, and the run of each event with its place in that: (sorts, events).
 
-        Labels of events that are free have higher numbers than all others.
+        ``labels`` are numbered through, jointly for all sorts; those of what ``is_free`` are the highest.
         """
-        number = int(labels.max(initial=0)) + 1
-        order = np.argsort(persons * number + labels, kind="stable")
-        mine, own = persons[order], labels[order]
+        sorts, count = labels.shape
+        persons = np.tile(events.persons[chosen], sorts)
+        flat, kinds = labels.ravel(), events.kinds[:, events.tables[chosen]].ravel()
+        covers = np.full(len(flat), -1)
+        covers[: count * (sorts - 1)] = labels[-1] if sorts > 1 else 0
+        number = int(flat.max(initial=0)) + 1
+        order = np.argsort(persons * number + flat, kind="stable")
+        mine, own = persons[order], flat[order]
         is_new = np.ones(len(order), np.bool_)
         is_new[1:] = (mine[1:] != mine[:-1]) | (own[1:] != own[:-1])
         run = np.cumsum(is_new) - 1
@@ -164,19 +201,27 @@ class Items:
         place = np.arange(len(order)) - firsts[run]
         runs, places = np.empty_like(run), np.empty_like(place)
         runs[order], places[order] = run, place
-        is_item = place < most
+        is_item = place < events.together
         item_persons, item_labels = mine[is_item], own[is_item]
         starts = np.flatnonzero(np.diff(item_persons, prepend=-1, append=-2))
         holders = np.bincount(own[firsts], minlength=number)
+        lengths = np.diff(np.append(firsts, len(order)))
         found = cls(
             starts,
-            starts[1:] - np.add.reduceat(np.append(is_free[order][is_item], False).astype(np.int64), starts[:-1]),
+            starts[1:]
+            - np.add.reduceat(np.append(is_free.ravel()[order][is_item], False).astype(np.int64), starts[:-1]),
             item_labels,
-            tables[order][is_item],
+            kinds[order][is_item],
+            covers[order][is_item],
+            (lengths[run] - place - 1)[is_item],
             run[is_item],
             holders[item_labels].astype(np.int64),
         )
-        return found, runs, places
+        return found, runs.reshape(labels.shape), places.reshape(labels.shape)
+
+    def _arrays(self, limits: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray, IntArray, IntArray]:
+        """Return what kernels ask of items."""
+        return self.starts, self.frees, self.labels, self.kinds, self.covers, self.rooms, limits
 
     def parts(self, size: int) -> int:
         """Return into how many parts sets of a size are divided, so that each fits the memory."""
@@ -196,8 +241,9 @@ class Items:
             keys, _ = self.sets(size, limits, part, parts)
             is_rare = label_sets.rare_keys(keys, k)
             if is_rare.any():
-                own = (self.starts, self.frees, self.labels, self.tables, limits)
-                gone += int(label_sets.break_sets(*own, is_rare, self.holders, is_left, part, parts, size))
+                gone += int(
+                    label_sets.break_sets(*self._arrays(limits), is_rare, self.holders, is_left, part, parts, size)
+                )
         return gone
 
     def sets(
@@ -207,7 +253,7 @@ class Items:
         base = self.base
         if base**size >= 1 << 64:
             raise TableError(f"knows: {base} different labels are too many for sets of {size}; let fewer be known")
-        own = (self.starts, self.frees, self.labels, self.tables, limits)
+        own = self._arrays(limits)
         most = self.most_sets(size) if parts == 1 else int(label_sets.count_sets(*own, size, part, parts))
         keys, owners = np.empty(most, np.uint64), np.empty(most * has_owners, np.int64)
         number = int(label_sets.write_sets(*own, base, part, parts, keys, owners, size))
@@ -237,9 +283,9 @@ def without_rare_sets(
 ) -> BoolArray:
     """Return which events are left when some were dropped until k people share every set that may be known.
 
-    ``labels`` numbers the labels of all events; those that are not ``is_there`` are none. Only events that are
-    ``is_free`` are dropped: the others are safe by themselves. Dropping lowers the support of other sets, so this ends
-    in a fixpoint; with ``passes`` it ends sooner, and some sets may still be rare.
+    ``labels`` numbers the labels of all events (sorts, events); those that are not ``is_there`` are none. Only events
+    that are ``is_free`` are dropped: the others are safe by themselves. Dropping lowers the support of other sets, so
+    this ends in a fixpoint; with ``passes`` it ends sooner, and some sets may still be rare.
     """
     left = is_there.copy()
     whole = passes is None
@@ -259,16 +305,16 @@ def _one_pass(events: Events, labels: IntArray, left: BoolArray, is_free: BoolAr
     chosen = np.flatnonzero(left & concerned[events.persons])
     if not len(chosen):
         return 0
-    own = dense(labels[chosen])
-    own += is_free[chosen] * (int(own.max()) + 1)  # those that are free come last
-    items, runs, places = Items.of(events.persons[chosen], own, events.tables[chosen], is_free[chosen], events.together)
+    own_free = np.broadcast_to(is_free[chosen], (len(labels), len(chosen)))
+    own = dense(number_jointly(labels[:, chosen], own_free)).reshape(own_free.shape)
+    items, runs, places = Items.of(events, chosen, own, own_free)
     is_left = np.ones(len(items.labels), np.bool_)
     if not items.break_rare(size, k, events.limits, is_left):
         return 0
     number = int(runs.max(initial=-1)) + 1
     held = np.bincount(items.runs, minlength=number)
     kept = np.bincount(items.runs, is_left, number)
-    stays = (places < kept[runs]) | (kept[runs] == held[runs])
+    stays = ((places < kept[runs]) | (kept[runs] == held[runs])).all(axis=0)
     left[chosen[~stays]] = False
     return int((~stays).sum())
 

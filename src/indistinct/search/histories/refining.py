@@ -12,7 +12,7 @@ import numpy as np
 
 from indistinct.array_types import BoolArray, FloatArray, IntArray, UIntArray
 from indistinct.progress import Watch
-from indistinct.search.histories.events import Events, Items, dense
+from indistinct.search.histories.events import Events, Items, dense, number_jointly
 from indistinct.search.histories.kernels import label_sets
 
 MOST_ROUNDS = 30
@@ -52,26 +52,29 @@ class LabelRefiner:
 
     def _lower_column(self, column: int) -> int:
         """Lower the labels of a column by a level, where that is safe; return how many events got a finer one."""
-        numbers = np.full(len(self.events), -1)
+        numbers = np.full((len(self.events.kinds), len(self.events)), -1)
         codes = self.events.codes_of(self.levels)
-        numbers[self.is_left] = self.events.numbers(codes[:, self.is_left], self.groups, self.is_left)
-        by_label = np.argsort(numbers, kind="stable")
-        starts = np.searchsorted(numbers[by_label], np.arange(int(numbers.max(initial=-1)) + 2))
+        numbers[:, self.is_left] = self.events.numbers(codes[:, self.is_left], self.groups, self.is_left)
+        changed = numbers if column in self.events.timeless else numbers[:1]  # the sorts of labels that change
+        by_label = np.argsort(changed[-1], kind="stable")
+        starts = np.searchsorted(changed[-1][by_label], np.arange(int(changed[-1].max(initial=-1)) + 2))
         by_person = np.searchsorted(self.events.persons, np.arange(int(self.events.persons.max()) + 2))
-        gains = self._gains(column, numbers, codes)
+        gains = self._gains(column, changed[-1], codes)
         lowered = 0
         for label in np.argsort(-gains, kind="stable").tolist():
             if gains[label] < 0 or self.watch.time_is_up():
                 self.is_cut_short = self.is_cut_short or gains[label] >= 0
                 break
             mine = by_label[starts[label] : starts[label + 1]]
-            chosen = self._lower(column, mine, numbers, by_person)
+            chosen = self._lower(column, mine, numbers, len(changed), by_person)
             if len(chosen) < len(mine):
                 self.is_done[column, np.setdiff1d(mine, chosen, assume_unique=True)] = True
             if len(chosen):
                 lowered += len(chosen)
                 self.levels[column, chosen] -= 1
-                numbers[chosen] = int(numbers.max()) + 1 + dense(self._codes_in(column, chosen))
+                finer = dense(self._codes_in(column, chosen))
+                for own in changed:
+                    own[chosen] = int(own.max()) + 1 + dense(own[chosen] * (int(finer.max()) + 1) + finer)
             self.watch.report("search")
         return lowered
 
@@ -98,62 +101,71 @@ class LabelRefiner:
         found: BoolArray = has[self.events.tables]
         return found
 
-    def _lower(self, column: int, mine: IntArray, numbers: IntArray, by_person: IntArray) -> IntArray:
-        """Return those of the events of one label whose column can be a level lower."""
+    def _lower(self, column: int, mine: IntArray, numbers: IntArray, changed: int, by_person: IntArray) -> IntArray:
+        """Return those of the events of one label whose column can be a level lower.
+
+        ``numbers`` has the labels of all events, of which the first ``changed`` sorts have the column.
+        """
         own = self.events.columns[column]
         mine = np.sort(mine)
         finer = dense(own.places[self.levels[column, mine] - 1, self.events.values[column, mine]])
         if not finer.any():  # one lower label covers all of them
             return mine
         people = np.unique(self.events.persons[mine])
-        if len(people) < 2 * self.k and self.events.limits[self.events.tables[mine[0]]]:
+        if (
+            len(people) < 2 * self.k
+            and self.events.limits[self.events.kinds[:changed, self.events.tables[mine[0]]]].any()
+        ):
             return mine[:0]  # k people have a finer label, and k keep this one or have another
         lengths = by_person[people + 1] - by_person[people]
         offsets = np.repeat(by_person[people] - np.append(0, np.cumsum(lengths))[:-1], lengths)
         rows = np.arange(int(lengths.sum())) + offsets
         rows = rows[self.is_left[rows]]
-        is_mine = np.zeros(len(rows), np.bool_)
-        is_mine[np.searchsorted(rows, mine)] = True
-        labels = np.empty(len(rows), np.int64)
-        labels[~is_mine] = dense(numbers[rows[~is_mine]])
-        others = int(labels[~is_mine].max(initial=-1)) + 1
-        labels[is_mine] = others + finer
-        stays = self._stays(rows, labels, is_mine, others, people)
+        is_mine = np.zeros((len(numbers), len(rows)), np.bool_)
+        is_mine[:changed, np.searchsorted(rows, mine)] = True
+        parts = np.zeros(is_mine.shape, np.int64)
+        parts[:changed, np.searchsorted(rows, mine)] = finer
+        coarse = number_jointly(numbers[:, rows], is_mine)
+        fine, labels = np.unique(coarse * (int(finer.max()) + 1) + parts, return_inverse=True)
+        coarser = dense(fine // (int(finer.max()) + 1))
+        stays = self._stays(rows, labels.reshape(is_mine.shape), coarser, is_mine, people)
         if stays is None:
             return mine[:0]
         return mine[~stays[np.searchsorted(people, self.events.persons[mine])]]
 
     def _stays(
-        self, rows: IntArray, labels: IntArray, is_mine: BoolArray, others: int, people: IntArray
+        self, rows: IntArray, labels: IntArray, coarser: IntArray, is_mine: BoolArray, people: IntArray
     ) -> BoolArray | None:
-        """Return which people keep the label; None if there are too many sets."""
+        """Return which people keep the label; None if there are too many sets.
+
+        ``coarser`` has the number of each label as it was; of two labels the higher one had none that was lower.
+        """
         events = self.events
-        items, _, _ = Items.of(events.persons[rows], labels, events.tables[rows], is_mine, events.together)
-        finer, coarser, owners, first = [], [], [], 0
+        items, _, _ = Items.of(events, rows, labels, is_mine)
+        finer, above, owners, first = [], [], [], 0
         for size in range(1, events.together + 1):
             if items.base**size >= 1 << 64 or items.most_sets(size) > MOST_SETS_OF_LABEL:
                 return None
             keys, whose = items.sets(size, events.limits, has_owners=True)
             if not len(keys):
                 continue
-            above = _coarser_keys(keys, items.base, others, size)
             finer.append(first + label_sets.number_keys(keys))
-            coarser.append(first + label_sets.number_keys(above))
+            above.append(first + label_sets.number_keys(_coarser_keys(keys, items.base, coarser, size)))
             owners.append(whose)
             first += len(keys)
         if not finer:
             return np.zeros(len(people), np.bool_)
         stays: BoolArray = label_sets.who_stays(
-            np.concatenate(finer), np.concatenate(coarser), np.concatenate(owners), len(people), self.k
+            np.concatenate(finer), np.concatenate(above), np.concatenate(owners), len(people), self.k
         )
         return stays
 
 
-def _coarser_keys(keys: UIntArray, base: int, others: int, size: int) -> UIntArray:
-    """Return the keys of the same sets where all finer labels, which have the highest numbers, are one."""
+def _coarser_keys(keys: UIntArray, base: int, coarser: IntArray, size: int) -> UIntArray:
+    """Return the keys of the same sets with the labels as they were."""
     left, found, weight = keys.copy(), np.zeros_like(keys), 1
     for _ in range(size):
-        digit = np.minimum(left % np.uint64(base), np.uint64(others))
+        digit = coarser[(left % np.uint64(base)).astype(np.int64)].astype(np.uint64)
         left //= np.uint64(base)
         found += digit * np.uint64(weight)
         weight = weight * base % (1 << 64)

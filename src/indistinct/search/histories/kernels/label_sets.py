@@ -1,7 +1,8 @@
 """Sets of labels: those of each person by size, which of them too few people have, and what breaks them up.
 
 The items of a person stand one after the other in the order of their labels; equal labels are copies. A set is a choice
-of items in which each copy comes with those before it, so that every multiset of labels occurs once.
+of items in which each copy comes with those before it, so that every multiset of labels occurs once. An event in full
+and the same event without its time are two items: a set that has the first needs one more event for the second.
 """
 
 from __future__ import annotations
@@ -18,21 +19,39 @@ MANY_ITEMS = 64
 
 
 @kernel
-def _is_asked(labels: IntArray, tables: IntArray, limits: IntArray, low: int, picks: IntArray, size: int) -> bool:
-    """Return whether picked items are a set that may be known: earlier copies are in it, and no table has too many."""
+def _is_asked(
+    labels: IntArray,
+    kinds: IntArray,
+    covers: IntArray,
+    rooms: IntArray,
+    limits: IntArray,
+    low: int,
+    picks: IntArray,
+    size: int,
+) -> bool:
+    """Return whether picked items are a set that may be known.
+
+    Earlier copies are in it, of no kind are too many, and events that are known in full leave enough others for those
+    that are known without time.
+    """
     for place in range(size):
         item = picks[place]
         is_copy = item > low and labels[item] == labels[item - 1]
         if is_copy and (place == 0 or picks[place - 1] != item - 1):
             return False
     for place in range(size):
-        limit = limits[tables[picks[place]]]
+        limit = limits[kinds[picks[place]]]
         if limit < size:
-            of_table = 0
+            of_kind = 0
             for other in range(size):
-                of_table += tables[picks[other]] == tables[picks[place]]
-            if of_table > limit:
+                of_kind += kinds[picks[other]] == kinds[picks[place]]
+            if of_kind > limit:
                 return False
+        in_full = 0
+        for other in range(size):
+            in_full += covers[picks[other]] == labels[picks[place]]
+        if in_full > rooms[picks[place]]:
+            return False
     return True
 
 
@@ -63,7 +82,9 @@ def count_sets(
     starts: IntArray,
     frees: IntArray,
     labels: IntArray,
-    tables: IntArray,
+    kinds: IntArray,
+    covers: IntArray,
+    rooms: IntArray,
     limits: IntArray,
     size: int,
     part: int,
@@ -74,8 +95,10 @@ def count_sets(
     IN   starts  (people + 1,) int64: where the items of each begin
     IN   frees   (people,) int64: where those begin that are free
     IN   labels  (items,) int64, ascending for each person
-    IN   tables  (items,) int64: the table of each item
-    IN   limits  (tables,) int64: the most items of each table in a set
+    IN   kinds   (items,) int64: the kind of each item
+    IN   covers  (items,) int64: for an item in full the label of its event without time, else -1
+    IN   rooms   (items,) int64: how many events with its label are left beside the copies up to this one
+    IN   limits  (kinds,) int64: the most items of each kind in a set
     """
     picks = np.empty(size, np.int64)
     number = 0
@@ -84,7 +107,8 @@ def count_sets(
         for last in range(max(frees[person], low + size - 1), high):
             _first_picks(picks, size, low, last)
             while True:
-                if labels[picks[0]] % parts == part and _is_asked(labels, tables, limits, low, picks, size):
+                is_mine = labels[picks[0]] % parts == part
+                if is_mine and _is_asked(labels, kinds, covers, rooms, limits, low, picks, size):
                     number += 1
                 if not _next_picks(picks, size, last):
                     break
@@ -96,7 +120,9 @@ def write_sets(
     starts: IntArray,
     frees: IntArray,
     labels: IntArray,
-    tables: IntArray,
+    kinds: IntArray,
+    covers: IntArray,
+    rooms: IntArray,
     limits: IntArray,
     base: int,
     part: int,
@@ -119,7 +145,8 @@ def write_sets(
         for last in range(max(frees[person], low + size - 1), high):
             _first_picks(picks, size, low, last)
             while True:
-                if labels[picks[0]] % parts == part and _is_asked(labels, tables, limits, low, picks, size):
+                is_mine = labels[picks[0]] % parts == part
+                if is_mine and _is_asked(labels, kinds, covers, rooms, limits, low, picks, size):
                     key = np.uint64(0)
                     for place in range(size):
                         key = key * np.uint64(base) + np.uint64(labels[picks[place]])
@@ -189,7 +216,9 @@ def break_sets(
     starts: IntArray,
     frees: IntArray,
     labels: IntArray,
-    tables: IntArray,
+    kinds: IntArray,
+    covers: IntArray,
+    rooms: IntArray,
     limits: IntArray,
     is_rare: BoolArray,
     holders: IntArray,
@@ -222,7 +251,8 @@ def break_sets(
             for last in range(max(free, low + size - 1), high):
                 _first_picks(picks, size, low, last)
                 while True:
-                    if labels[picks[0]] % parts == part and _is_asked(labels, tables, limits, low, picks, size):
+                    is_mine = labels[picks[0]] % parts == part
+                    if is_mine and _is_asked(labels, kinds, covers, rooms, limits, low, picks, size):
                         if is_rare[number]:
                             is_whole = True
                             for place in range(size):
