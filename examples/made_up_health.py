@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import random
 import sys
 from datetime import date, timedelta
@@ -78,6 +79,44 @@ def omop() -> dict[str, list[dict[str, object]]]:
     }
 
 
+def fhir() -> dict[str, list[dict[str, object]]]:
+    """Return the same people and half of their events as resources of FHIR R4, by the names of their files."""
+    tables = omop()
+    sex = {8507: "male", 8532: "female"}
+    found: dict[str, list[dict[str, object]]] = {
+        "Patient": [
+            {
+                "resourceType": "Patient",
+                "id": f"p{row['person_id']}",
+                "name": [{"family": f"Person {row['person_id']}"}],
+                "gender": sex[int(str(row["gender_concept_id"]))],
+                "birthDate": f"{row['year_of_birth']}-{row['month_of_birth']:02}",
+            }
+            for row in tables["person"]
+        ]
+    }
+    kinds = dict(zip(VISITS, ("IMP", "AMB", "EMER"), strict=True))
+    found["Encounter"] = [
+        _event("Encounter", row)
+        | {"class": {"code": kinds[int(str(row["visit_concept_id"]))]}, "period": {"start": f"{day}T{time}Z"}}
+        for row in tables["visit_occurrence"][::2]
+        for day, time in [str(row["visit_start_datetime"]).split()]
+    ]
+    found["Condition"] = [
+        _event("Condition", row)
+        | {
+            "code": {"coding": [{"code": row["condition_source_value"]}]},
+            "onsetDateTime": str(row["condition_start_date"]),
+        }
+        for row in tables["condition_occurrence"][::2]
+    ]
+    return found
+
+
+def _event(kind: str, row: dict[str, object]) -> dict[str, object]:
+    return {"resourceType": kind, "subject": {"reference": f"Patient/p{row['person_id']}"}}
+
+
 def _ancestors() -> list[dict[str, object]]:
     pairs = [*KINDS.items(), *DRUGS.items()]
     return [
@@ -100,6 +139,10 @@ def write(folder: Path) -> None:
             writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
+    (folder / "fhir").mkdir(exist_ok=True)
+    for name, resources in fhir().items():
+        lines = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in resources)
+        (folder / "fhir" / f"{name}.ndjson").write_text(lines, "utf-8", newline="")
 
 
 if __name__ == "__main__":

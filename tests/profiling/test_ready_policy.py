@@ -49,7 +49,7 @@ def policy_of(folder: Path) -> ix.Policy:
 
 
 def test_every_column_of_the_form_has_a_place_and_every_reason_is_used() -> None:
-    for name in ("omop",):
+    for name in ("omop", "fhir"):
         schema = known_schema(name)
         content = tomllib.loads(
             (EXAMPLES.parent / f"src/indistinct/pipeline/suggesting/{name}.toml").read_text("utf-8")

@@ -157,7 +157,7 @@ ONLY_SHOWN = {
     ),
     "README.md": ("sh", ".ci/run runs the second as it stands, and scripts/start_page.py what the first does"),
     "docs/databases.md": ("py", "tests/engine/test_spark.py"),
-    "docs/health-records.md": ("sh", "tests/profiling/test_ready_policy.py"),
+    "docs/health-records.md": ("sh", "test_ready_policy.py and test_fhir_tables.py run both on their examples"),
     "docs/installing.md": ("sh", "a workflow builds the image and runs it; there is no Docker on most machines"),
     "docs/papers.md": ("py", "tests/house/test_benchmarks.py, on made-up rows"),
     "docs/recipes.md": ("sh", "tests/whole/test_gate.py"),

@@ -13,7 +13,7 @@ from indistinct.atomic_files import write_whole
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, RandomRaise, Reading
 from indistinct.cli.paths import only_table
-from indistinct.cli.setup.init_ready import init_omop
+from indistinct.cli.setup.init_ready import init_fhir, init_omop
 from indistinct.errors import OutputError, PolicyError
 
 if TYPE_CHECKING:
@@ -61,6 +61,13 @@ def init(
         Path | None,
         typer.Option(metavar="DIR", help="Instead of TABLE: a folder with tables of the OMOP CDM, CSV or Parquet."),
     ] = None,
+    fhir: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Instead of TABLE: a folder with a bulk export of FHIR, NDJSON."),
+    ] = None,
+    into: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="With --fhir: a new folder for its flat tables.")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Show every column, not only those in doubt.")] = False,
     *,
     reading: Reading,
@@ -69,15 +76,18 @@ def init(
     """Guess a policy for a table: the role and the hierarchy of each column, and why.
 
     Read every line before you rely on it: a guess cannot know what others know about your people. Of tables that belong
-    together give each as NAME=TABLE: their keys are found. Tables of OMOP need no guess: their policy runs as it is.
+    together give each as NAME=TABLE: their keys are found. For tables of OMOP and FHIR nothing is guessed.
     """
-    if omop is not None:
-        if tables:
-            raise PolicyError("TABLE: --omop names the folder of all tables; leave TABLE out")
-        init_omop(omop, k, output, reading, as_json=as_json)
+    if omop is not None or fhir is not None:
+        if tables or (omop is not None and fhir is not None):
+            raise PolicyError("TABLE: --omop or --fhir names the folder of all tables; leave all else out")
+        if omop is not None:
+            init_omop(omop, k, output, reading, as_json=as_json)
+        elif fhir is not None:
+            init_fhir(fhir, into, k, output, reading, as_json=as_json)
         return
     if not tables:
-        raise PolicyError("TABLE: name a table, several as NAME=TABLE, or a folder with --omop")
+        raise PolicyError("TABLE: name a table, several as NAME=TABLE, or a folder with --omop or --fhir")
     linked = _linked_tables(tables)
     if linked:
         _init_linked(linked, k, output, reading, as_json=as_json)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from indistinct.atomic_files import OWNER_ONLY, write_whole
+from indistinct.atomic_files import OWNER_ONLY, drop_draft, flush_all, give_name, make_draft, write_whole
 from indistinct.cli import show
 from indistinct.cli.options import Reading
-from indistinct.errors import OutputError
+from indistinct.errors import OutputError, PolicyError
 
 if TYPE_CHECKING:
     from indistinct.pipeline.suggesting import ReadyPolicy
@@ -26,10 +27,41 @@ def init_omop(folder: Path, k: int, output: Path | None, reading: Reading, *, as
     give_policy(made, folder, output, as_json=as_json)
 
 
+def init_fhir(folder: Path, into: Path | None, k: int, output: Path | None, reading: Reading, *, as_json: bool) -> None:
+    """Write the resources of a bulk export as flat tables to a new folder for their owner alone, and their policy."""
+    from indistinct.pipeline.suggesting import flatten_fhir, known_schema, ready_policy
+
+    if into is None:
+        raise PolicyError("--into: name a new folder for the flat tables that the policy is for")
+    if into.exists():
+        raise OutputError(f"{into} exists already; name another folder")
+    if not into.absolute().parent.is_dir():
+        raise OutputError(f"{into.absolute().parent} is no folder; make it first")
+    refuse_existing(output)
+    staged: Path | None = None
+    try:
+        staged = make_draft(into, is_folder=True)
+        left_out = flatten_fhir(folder, staged)
+        with show.progress() as watch:
+            made = ready_policy(staged, known_schema("fhir"), k, watch=watch, **reading.arguments())
+        flush_all(staged)
+        give_name(staged, into)
+    except OSError as error:
+        raise OutputError(f"cannot write {into}: {error.strerror or error}; nothing was written") from None
+    finally:
+        if staged is not None:
+            drop_draft(staged)
+    tables = {name: into / path.name for name, path in made.tables.items()}
+    made = replace(made, tables=tables, reasons=(*left_out, *made.reasons))
+    give_policy(made, folder, output, as_json=as_json)
+
+
 def refuse_existing(output: Path | None) -> None:
-    """Raise if the policy has a place where something is already."""
+    """Raise if the policy has a place where something is already, or where nothing can be."""
     if output is not None and output.exists():
         raise OutputError(f"{output} exists already; name another file, or remove it")
+    if output is not None and not output.absolute().parent.is_dir():
+        raise OutputError(f"{output.absolute().parent} is no folder; make it first")
 
 
 def give_policy(made: ReadyPolicy, folder: Path, output: Path | None, *, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-from indistinct.engine.formats.file_format import COMPRESSED, Contents, FileFormat, FileReading
+from indistinct.engine.formats.file_format import COMPRESSED, Contents, FileFormat, FileReading, open_packed
 
 __all__ = [
     "COMPRESSED",
@@ -18,6 +18,7 @@ __all__ = [
     "known_suffixes",
     "load_format",
     "name_formats",
+    "open_packed",
 ]
 
 FORMATS: dict[str, str] = {

@@ -3,6 +3,7 @@ from indistinct.pipeline.suggesting.decisions import Decision as Decision
 from indistinct.pipeline.suggesting.decisions import Way as Way
 from indistinct.pipeline.suggesting.decisions import five_decisions as five_decisions
 from indistinct.pipeline.suggesting.decisions import policy_by as policy_by
+from indistinct.pipeline.suggesting.fhir_tables import flatten_fhir as flatten_fhir
 from indistinct.pipeline.suggesting.first_linked_policy import LinkedSuggestion as LinkedSuggestion
 from indistinct.pipeline.suggesting.first_linked_policy import linked_suggestion as linked_suggestion
 from indistinct.pipeline.suggesting.first_policy import Suggestion as Suggestion
