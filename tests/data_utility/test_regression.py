@@ -11,6 +11,7 @@ from helpers.commands import answer
 from helpers.profiles import cases
 from indistinct.data_utility.regression import Regression
 from indistinct.data_utility.regression.coefficient_pairs import interval_overlap
+from indistinct.data_utility.regression.cox import fit_cox
 from indistinct.data_utility.regression.newton import fit
 
 sm = pytest.importorskip("statsmodels.api")
@@ -26,12 +27,14 @@ def drawn(seed, rows=300, **more):
     frame["paid"] = np.round(100 * linear + rng.normal(0, 30, rows), 1)
     frame["ill"] = np.where(rng.random(rows) < 1 / (1 + np.exp(-linear)), "yes", "no")
     frame["visits"] = rng.poisson(np.exp(linear))
+    frame["days"] = np.ceil(rng.exponential(10 * np.exp(-linear)))
+    frame["died"] = np.where(rng.random(rows) < 0.7, "yes", "no")
     return frame
 
 
 def as_policy(k=1, **more):
     quasi = {"age": ix.quasi(ix.intervals(5, 10)), "sex": ix.quasi(ix.suppress())}
-    rest = {name: ix.other() for name in ("paid", "ill", "visits")}
+    rest = {name: ix.other() for name in ("paid", "ill", "visits", "days", "died")}
     return ix.Policy({**quasi, **rest}, [ix.KAnonymity(k)], **more)
 
 
@@ -77,6 +80,57 @@ def test_errors_of_people_with_several_rows_are_those_of_statsmodels(seed, famil
     wanted = sm.GLM(y, x, FAMILIES[family]).fit(cov_type="cluster", cov_kwds={"groups": people}, tol=1e-12)
     assert found.coefficients == pytest.approx(np.asarray(wanted.params), rel=1e-6)
     assert np.sqrt(np.diag(found.covariance)) == pytest.approx(np.asarray(wanted.bse), rel=1e-6)
+
+
+def hazards(frame, ties="efron"):
+    design = np.column_stack([frame.age, frame.sex == "m"]).astype(float)
+    return sm.PHReg(frame.days, design, status=(frame.died == "yes").astype(float), ties=ties)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_hazard_ratios_and_their_errors_are_those_of_statsmodels(seed):
+    before, after = drawn(seed), drawn(seed + 100)
+    (found,) = ix.utility(after, before, as_policy(), regressions=["cox: days + died=yes ~ age + sex"]).regressions
+    assert [one.term for one in found.coefficients] == ["age", "sex=m"]
+    for frame, estimate, error in ((before, "before", "error_before"), (after, "after", "error_after")):
+        wanted = hazards(frame).fit(disp=0)
+        assert [getattr(one, estimate) for one in found.coefficients] == pytest.approx(list(wanted.params), rel=1e-6)
+        assert [getattr(one, error) for one in found.coefficients] == pytest.approx(list(wanted.bse), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_hazard_ratios_of_people_with_several_rows_have_the_errors_of_statsmodels(seed):
+    rng = np.random.default_rng(seed)
+    frame = drawn(seed).assign(days=rng.exponential(10, 300))  # without ties: there statsmodels follows Breslow
+    people = rng.integers(0, 60, len(frame))
+    model = hazards(frame, "breslow")
+    found = fit_cox(model.exog, frame.days.to_numpy(), model.status, people)
+    assert np.sqrt(np.diag(found.covariance)) == pytest.approx(model.fit(groups=people, disp=0).bse, rel=1e-6)
+
+
+def test_an_event_that_is_half_likely_counts_half():
+    """Maximized by hand: with two rows the partial likelihood has one term for each event."""
+    x, time = np.array([[1.0], [0.0], [1.0], [0.0]]), np.array([1.0, 2.0, 3.0, 4.0])
+    found = fit_cox(x, time, np.array([0.5, 1.0, 0.0, 1.0]))
+    grid = np.linspace(-3, 3, 60_001)
+    risk = np.exp(grid)
+    by_hand = 0.5 * (grid - np.log(2 * risk + 2)) - np.log(risk + 2)
+    assert found.coefficients[0] == pytest.approx(grid[by_hand.argmax()], abs=1e-4)
+
+
+def test_a_column_of_ones_and_zeros_may_say_the_event_or_nobody_does():
+    frame = drawn(2)
+    as_numbers = frame.assign(died=(frame.died == "yes").astype(int))
+    found = [
+        ix.utility(table, table, as_policy(), regressions=[formula]).regressions[0].coefficients[0].before
+        for table, formula in (
+            (frame, "cox: days + died ~ age"),
+            (as_numbers, "cox: days + died ~ age"),
+            (frame.assign(died="yes"), "cox: days + died=yes ~ age"),
+            (frame, "cox: days ~ age"),
+        )
+    ]
+    assert found[0] == found[1] != found[2] == found[3]
 
 
 def test_the_original_of_several_rows_a_person_has_robust_errors():
@@ -142,7 +196,9 @@ def test_overlaps_are_shares_of_both_intervals():
 @pytest.mark.parametrize(
     "formula",
     ["paid", "paid ~", "~ age", "paid ~ age + age", "paid ~ paid", "paid=3 ~ age", "logistic: visits ~ age",
-     "linear: ill ~ age", "ill=maybe ~ age", "poisson: paid ~ age", "gone ~ age"],
+     "linear: ill ~ age", "ill=maybe ~ age", "poisson: paid ~ age", "gone ~ age",
+     "cox: paid + died ~ age", "cox: died + died ~ age", "cox: days + visits ~ age", "cox: days=3 ~ age",
+     "cox: sex ~ age", "days + died ~ age", "cox: days + died=maybe ~ age"],
 )  # fmt: skip
 def test_what_is_no_regression_is_refused(formula):
     with pytest.raises(ix.PolicyError):
@@ -153,6 +209,8 @@ def test_formulas_are_read():
     assert Regression.parse("logistic: `a ~ b`=x=y ~ c + `d + e`") == Regression(
         "a ~ b", ("c", "d + e"), "logistic", "x=y"
     )
+    assert Regression.parse("cox: `a + b` + died=x ~ c") == Regression("a + b", ("c",), "cox", "x", "died")
+    assert str(Regression.parse("cox: days+died=x ~ c")) == "cox: days + died=x ~ c"
     assert str(Regression.parse("poisson:n~a+b")) == "poisson: n ~ a + b"
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from indistinct.data_utility.decoded_pair import DecodedPair
 from indistinct.data_utility.distributions import BINS, Marginals, Propensity, compare_marginals, propensity
+from indistinct.data_utility.own_analysis import DRAWS, Analysis, OwnAnalysis, compare_own
 from indistinct.data_utility.regression import ComparedRegression, Regression, compare_regression
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
@@ -29,6 +30,7 @@ class Utility:
     marginals: Marginals
     propensity: Propensity
     regressions: tuple[ComparedRegression, ...] = ()
+    own: tuple[OwnAnalysis, ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -39,6 +41,7 @@ class Utility:
             "marginals": self.marginals.to_dict(),
             "propensity": self.propensity.to_dict(),
             "regressions": [one.to_dict() for one in self.regressions],
+            "own": [one.to_dict() for one in self.own],
             "notes": list(self.notes),
         }
 
@@ -50,6 +53,8 @@ class Utility:
         lines.append(f"pMSE ratio {self.propensity.ratio:.3g}")
         lines += [f"{one.column}: total variation {one.total_variation:.4f}" for one in found.columns]
         lines += [f"{one.regression}: {one.in_words}" for one in self.regressions]
+        for own in self.own:
+            lines += [f"{own.name}: {one.figure} {one.before} before, {one.after} after" for one in own.figures]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -59,6 +64,8 @@ def utility(
     policy: Policy | str | os.PathLike[str] | None = None,
     *,
     regressions: Sequence[Regression | str] = (),
+    own: Mapping[str, Analysis] | None = None,
+    draws: int = DRAWS,
     bins: int | None = None,
     seed: int = 0,
     watch: Watch | None = None,
@@ -69,8 +76,11 @@ def utility(
     ``release`` is a Release, a release folder or a table; a Release knows its policy itself. Labels are spread over
     what they cover, as ``decode`` does. Columns and pairs are compared over bins of the original: ``bins`` of equal
     frequency for numbers with more values, 20 if not said. A regression is a formula, ``"paid ~ age + sex"``; it may
-    begin with its family (``poisson: visits ~ age``) and name a value of its outcome (``ill=flu ~ age``). ``reading``
-    goes to the engine.
+    begin with its family (``poisson: visits ~ age``, ``cox: days + died=yes ~ age``) and name a value of its outcome
+    (``ill=flu ~ age``). ``own`` has analyses of your own by name: functions of an Arrow table that return a number or
+    numbers by name, each with its standard error if wanted, or SQL queries of ``data``; of the release each is run on
+    ``draws`` tables that are drawn from its labels (0: on one of means and likeliest values). ``reading`` goes to the
+    engine.
 
     >>> import pyarrow as pa
     >>> from indistinct import KAnonymity, Policy, intervals, quasi
@@ -87,7 +97,8 @@ def utility(
         raise PolicyError("policy: say by which policy the release was made; only a Release knows it itself")
     loaded = load_policy(given, to="utility")
     pair = DecodedPair.of(release, original, loaded, **reading)
-    return compare_decoded(pair, regressions, bins=bins or BINS, seed=seed, watch=watch)
+    compared = tuple(compare_own(pair, name, one, draws=draws, seed=seed) for name, one in (own or {}).items())
+    return replace(compare_decoded(pair, regressions, bins=bins or BINS, seed=seed, watch=watch), own=compared)
 
 
 def compare_decoded(
@@ -103,7 +114,7 @@ def compare_decoded(
     compared = tuple(compare_regression(pair, one) for one in asked)
     marginals = compare_marginals(pair, bins=bins, seed=seed, watch=watch)
     told_apart = propensity(pair, seed=seed, watch=watch)
-    return Utility(len(pair.release), len(pair.original), marginals, told_apart, compared, _notes(pair))
+    return Utility(len(pair.release), len(pair.original), marginals, told_apart, compared, notes=_notes(pair))
 
 
 def _notes(pair: DecodedPair) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from indistinct.engine.duckdb.histories import RowHistories as RowHistories
 from indistinct.engine.duckdb.histories import join_members as join_members
 from indistinct.engine.opening import open_table as open_table
 from indistinct.engine.opening import use_table as use_table
+from indistinct.engine.own_query import run_own_query as run_own_query
 from indistinct.engine.plans import ELSEWHERE as ELSEWHERE
 from indistinct.engine.plans import HISTORY as HISTORY
 from indistinct.engine.plans import KEY as KEY

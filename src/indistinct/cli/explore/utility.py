@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Shown
 
     from indistinct.data_utility.distributions import Marginals
+    from indistinct.data_utility.own_analysis import OwnAnalysis
     from indistinct.data_utility.regression import ComparedRegression
     from indistinct.data_utility.utility_report import Utility
     from indistinct.pipeline.held_out import ModelUtility
@@ -30,6 +31,16 @@ def utility(
         list[str] | None,
         typer.Option(metavar="FORMULA", help="A regression to compare, as 'stay ~ age + sex'; may be repeated."),
     ] = None,
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SQL",
+            help="A query of your own, as 'select sex, avg(stay) from data group by sex', of both; may be repeated.",
+        ),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(min=0, help="Tables drawn from the release for queries; 0 takes means and likeliest values.")
+    ] = 5,
     target: Annotated[
         str | None,
         typer.Option(
@@ -63,6 +74,8 @@ def utility(
             original,
             policy,
             regressions=regression or (),
+            own={one: one for one in query or ()},
+            draws=draws,
             bins=bins,
             seed=seed,
             watch=watch,
@@ -99,6 +112,8 @@ def _show(found: Utility) -> None:
         show.say(f"{one.regression}: {one.in_words}")
         for note in one.notes:
             show.say(f"note: {note}", "yellow")
+    for own in found.own:
+        console.print(_own(own))
     for note in found.notes:
         show.say(f"note: {note}", "yellow")
 
@@ -136,6 +151,16 @@ def _regression(found: ComparedRegression) -> Shown:
         ]
         figures = (one.before, one.error_before, one.after, one.error_after, one.overlap, one.standardised_difference)
         made.add_row(one.term, *(figure(each) for each in figures), ", ".join(kept))
+    return made
+
+
+def _own(found: OwnAnalysis) -> Shown:
+    """Return the numbers of an analysis of the user's own."""
+    heads = ("before", "after", "difference", "between draws")
+    made = show.table(found.name, "figure", *heads, right=heads)
+    for one in found.figures:
+        figures = (one.before, one.after, one.difference, one.between_draws)
+        made.add_row(one.figure or found.name, *(figure(each, "") for each in figures))
     return made
 
 

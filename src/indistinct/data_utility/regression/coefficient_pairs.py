@@ -9,23 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.array_types import BoolArray, FloatArray, IntArray
-from indistinct.data_utility.decode import CategoryColumn, Decoded, NumberColumn
 from indistinct.data_utility.decoded_pair import DecodedPair
-from indistinct.data_utility.features import frequent_values
-from indistinct.data_utility.regression.formula import Regression
-from indistinct.data_utility.regression.newton import Family, FittedModel, fit, independent_columns
+from indistinct.data_utility.regression.fitted_terms import CONSTANT, FittedTerms, TermModel
+from indistinct.data_utility.regression.formula import ModelFamily, Regression
 from indistinct.errors import PolicyError
 from indistinct.showing.words import counted
 
 NORMAL = 1.959963984540054
 """Standard errors to either side of an interval of 95 %."""
-MOST_VALUES = 30
-"""Values of a category that have a coefficient; all others share one."""
-ENDLESS = 10.0
-"""A standard error, in outcomes of a typical row, from which on an estimate counts as endless."""
-CONSTANT = "(constant)"
-OTHERS = "(others)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +78,7 @@ class ComparedRegression:
     """A regression on the original and on the release."""
 
     regression: Regression
-    family: Family
+    family: ModelFamily
     rows_before: int
     """The rows that have all of its columns."""
     rows_after: int
@@ -174,143 +165,35 @@ def compare_regression(pair: DecodedPair, asked: Regression | str) -> ComparedRe
     people who have several, errors are robust for that, as far as the table says whose they are.
     """
     asked = Regression.parse(asked) if isinstance(asked, str) else asked
-    names = (asked.outcome, *asked.predictors)
-    for name in names:
-        pair.original.column(name)
-    family, value = _family(pair.original, asked)
-    terms = _terms(pair.original, asked.predictors)
-    kept_before, kept_after = ~pair.original.missing_rows(names), ~pair.release.missing_rows(names)
-    before = _fit(pair.original, terms, asked.outcome, value, family, kept_before, pair.clusters)
-    after = _fit(pair.release, terms, asked.outcome, value, family, kept_after, pair.released_clusters)
+    model = TermModel.of(pair.original, asked)
+    kept_before, kept_after = (~table.missing_rows(asked.columns) for table in (pair.original, pair.release))
+    before = model.fit(pair.original, kept_before, pair.clusters)
+    after = model.fit(pair.release, kept_after, pair.released_clusters)
     if before is None:
         raise PolicyError("regression: too few rows of the original have all of its columns")
     coefficients = tuple(
         CoefficientPair(term, before.estimates[term], before.errors[term], *_estimate(after, term))
         for term in before.estimates
     )
-    notes = _notes(pair, names, before, after)
     return ComparedRegression(
         asked,
-        family,
+        model.family,
         int(kept_before.sum()),
         int(kept_after.sum()),
         before.clusters,
         None if after is None else after.clusters,
         coefficients,
-        notes,
+        _notes(pair, asked.columns, before, after),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Fitted:
-    """The coefficients of a fitted model by their terms."""
-
-    estimates: dict[str, float]
-    errors: dict[str, float]
-    clusters: int | None
-    endless: int
-    """Terms without a finite estimate: they tell the outcome for sure."""
-
-
-Term = tuple[str, str | None]
-"""A column, and the value of a category; None for numbers."""
-
-
-def _family(original: Decoded, asked: Regression) -> tuple[Family, str | None]:
-    """Return the family of a regression, and the value of its outcome that is modelled if that is a category."""
-    column = original.column(asked.outcome)
-    if isinstance(column, NumberColumn):
-        if asked.value is not None:
-            raise PolicyError(f"regression: {asked.outcome!r} holds numbers, so no value of it can be named")
-        family = asked.family or "linear"
-        known = column.middle[np.isfinite(column.middle)]
-        if family == "logistic" and not set(known.tolist()) <= {0.0, 1.0}:
-            raise PolicyError(f"regression: a logistic model of numbers takes 0 and 1; {asked.outcome!r} has others")
-        if family == "poisson" and (known < 0).any():
-            raise PolicyError(f"regression: a Poisson model takes counts; {asked.outcome!r} has numbers below 0")
-        return family, None
-    if asked.family not in (None, "logistic"):
-        raise PolicyError(f"regression: {asked.outcome!r} is a category, which only a logistic model takes")
-    if asked.value is None and len(column.values) != 2:
-        raise PolicyError(f"regression: say which value of {asked.outcome!r} is modelled, as {asked.outcome}=VALUE")
-    value = column.values[1] if asked.value is None else asked.value
-    if value not in column.values:
-        raise PolicyError(f"regression: {asked.outcome!r} has no such value")
-    return "logistic", value
-
-
-def _terms(original: Decoded, predictors: Sequence[str]) -> list[Term]:
-    """Return the terms beside the constant; the most frequent value of a category has none."""
-    terms: list[Term] = []
-    for name in predictors:
-        column = original.column(name)
-        if isinstance(column, NumberColumn):
-            terms.append((name, None))
-        else:
-            values = frequent_values(column, len(column.values))
-            terms += [(name, value) for value in values[1 : MOST_VALUES + 1]]
-            terms += [(name, OTHERS)] if len(values) > MOST_VALUES + 1 else []
-    return terms
-
-
-def _fit(
-    table: Decoded,
-    terms: Sequence[Term],
-    outcome: str,
-    value: str | None,
-    family: Family,
-    kept: BoolArray,
-    clusters: IntArray | None,
-) -> _Fitted | None:
-    """Return the model of a table; None where it has too few rows."""
-    column = table.column(outcome)
-    y = (column.mean if isinstance(column, NumberColumn) else column.masses([value or ""])[:, 0])[column.codes]
-    titles = [CONSTANT, *(name if own is None else f"{name}={own}" for name, own in terms)]
-    x = np.column_stack([np.ones(len(table)), *(_feature(table, name, own, terms) for name, own in terms)])[kept]
-    y = y[kept]
-    independent = independent_columns(x)
-    if not len(x) or len(independent) >= len(x):
-        return None
-    groups = None if clusters is None else clusters[kept]
-    if groups is not None and len(np.unique(groups)) in (1, len(groups)):
-        groups = None
-    found: FittedModel = fit(x[:, independent], y, family, groups)
-    errors = np.sqrt(np.maximum(np.diag(found.covariance), 0))
-    typical = np.sqrt((x[:, independent] ** 2).mean(axis=0))
-    is_finite = (errors > 0) & ((errors * typical < ENDLESS) | (family == "linear"))
-    known = [place for place, one in enumerate(is_finite) if one]
-    return _Fitted(
-        {titles[independent[place]]: float(found.coefficients[place]) for place in known},
-        {titles[independent[place]]: float(errors[place]) for place in known},
-        None if groups is None else len(np.unique(groups)),
-        len(independent) - len(known),
-    )
-
-
-def _feature(table: Decoded, name: str, value: str | None, terms: Sequence[Term]) -> FloatArray:
-    """Return what each row has of a term."""
-    column = table.column(name)
-    if isinstance(column, NumberColumn):
-        return np.asarray(np.nan_to_num(column.mean)[column.codes], np.float64)
-    return _weights(column, name, value, terms)[column.codes]
-
-
-def _weights(column: CategoryColumn, name: str, value: str | None, terms: Sequence[Term]) -> FloatArray:
-    """Return by label the weight of a value, or of all values that have no term and are not the reference."""
-    if value != OTHERS:
-        return column.masses([value or ""])[:, 0]
-    own = [one for other, one in terms if other == name and one is not None and one != OTHERS]
-    reference = frequent_values(column, 1)
-    return column.masses([*reference, *own])[:, -1]
-
-
-def _estimate(found: _Fitted | None, term: str) -> tuple[float | None, float | None]:
+def _estimate(found: FittedTerms | None, term: str) -> tuple[float | None, float | None]:
     if found is None or term not in found.estimates:
         return None, None
     return found.estimates[term], found.errors[term]
 
 
-def _notes(pair: DecodedPair, names: Sequence[str], before: _Fitted, after: _Fitted | None) -> tuple[str, ...]:
+def _notes(pair: DecodedPair, names: Sequence[str], before: FittedTerms, after: FittedTerms | None) -> tuple[str, ...]:
     notes = []
     if before.endless:
         notes.append(f"left out: {counted(before.endless, 'term')} that tell the outcome of the original for sure")
