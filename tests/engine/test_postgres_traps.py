@@ -18,7 +18,7 @@ import indistinct as ix
 from helpers import postgres
 from indistinct.cli import app
 from indistinct.engine import open_table
-from indistinct.engine.postgres import PostgresRows
+from indistinct.engine.sql.database_rows import DatabaseRows
 from indistinct.errors import TableError
 
 K2 = [ix.KAnonymity(2)]
@@ -270,7 +270,7 @@ def test_a_server_that_is_killed_leaves_nothing_and_says_so(own_server: postgres
     address = postgres.save(own_server.url, pa.table({"a": ["x", "x", "y", "y"]}))
     policy = ix.Policy({"a": ix.quasi(ix.suppress())}, K2)
     with ix.anonymize(address, policy) as release:
-        assert isinstance(next(iter(release.parts.values())), PostgresRows)
+        assert isinstance(next(iter(release.parts.values())), DatabaseRows)
         os.kill(own_server.process, signal.SIGKILL)
         backends = Path("/proc").glob("[0-9]*")
         for backend in backends:  # of this server alone: they run in its folder

@@ -369,7 +369,12 @@ def test_no_module_imports_itself_by_way_of_others():
     assert set(found) == STILL_IN_RINGS
 
 
-ENGINES = ("indistinct.engine.duckdb", "indistinct.engine.spark", "indistinct.engine.postgres")
+ENGINES = (
+    "indistinct.engine.duckdb",
+    "indistinct.engine.spark",
+    "indistinct.engine.postgres",
+    "indistinct.engine.sqlite",
+)
 
 
 def test_file_formats_know_no_engine():

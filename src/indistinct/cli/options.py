@@ -15,7 +15,9 @@ from indistinct.errors import PolicyError
 
 FORMATS = "{formats}"
 """Stands in a help text for the formats of files that can be read; they are named when the text is shown."""
-SERVER_TABLES = "a table of PostgreSQL (postgresql://host/database?table=schema.name)"
+SERVER_TABLES = (
+    "a table of PostgreSQL (postgresql://host/database?table=schema.name) or SQLite (sqlite:///file.db?table=name)"
+)
 PolicyPath = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file.", show_default=False)]
 Table = Annotated[
     str,

@@ -1,7 +1,8 @@
-"""The address of a table on a server: ``postgresql://host/database?table=schema.visits``, and what may be shown of it.
+"""The address of a table in a database: ``postgresql://host/database?table=schema.visits``; what may be shown of it.
 
-Whatever else the address says goes to libpq as it is, which also looks into the environment (``PGPASSWORD``), service
-files and password files. A password is never part of what is shown.
+A file of SQLite is ``sqlite:///folder/file.db?table=visits``, with four slashes from the root. Whatever else that
+of a server says goes to libpq as it is, which also looks into the environment (``PGPASSWORD``), service files and
+password files. A password is never part of what is shown.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from indistinct.errors import TableError
 
-SCHEME = re.compile(r"postgres(ql)?://", re.IGNORECASE)
-FORM = "postgresql://user@host/database?table=schema.name"
+SCHEME = re.compile(r"(postgres(?:ql)?|sqlite)://", re.IGNORECASE)
+FORM = "postgresql://user@host/database?table=schema.name, or sqlite:///file.db?table=name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +22,14 @@ class Address:
     """A table of a database."""
 
     connection: str
-    """What libpq connects with; it may hold a password."""
+    """What libpq connects with, which may hold a password; or the path of a file."""
     table: str
     """The table, as SQL calls it."""
     shown: str
     """The address without its password."""
     has_password: bool
+    kind: str = "postgres"
+    """The engine that reads it."""
 
     @property
     def database(self) -> str:
@@ -41,7 +44,7 @@ class Address:
 
 
 def is_address(text: str) -> bool:
-    """Return whether a text is the address of a table on a server.
+    """Return whether a text is the address of a table in a database.
 
     >>> is_address("postgresql://localhost/clinic?table=visits"), is_address("visits.csv")
     (True, False)
@@ -64,6 +67,9 @@ def read_address(text: str) -> Address:
     tables = [value for name, value in given if name == "table"]
     if len(tables) != 1 or not tables[0] or "\0" in unquote(text):
         raise TableError(f"the address does not name one table; say {FORM}")
+    kind = SCHEME.match(text)
+    if kind is not None and kind[1].lower() == "sqlite":
+        return _file_address(parts.netloc, unquote(parts.path), tables[0], is_alone=len(given) == 1)
     others = [(name, value) for name, value in given if name != "table"]
     open_options = [(name, value) for name, value in others if name not in ("password", "sslpassword")]
     user, at, host = parts.netloc.rpartition("@")
@@ -75,6 +81,15 @@ def read_address(text: str) -> Address:
         _url(f"{name}{at}{host}", parts.path, shown),
         bool(has_password) or len(open_options) < len(others),
     )
+
+
+def _file_address(host: str, path: str, table: str, *, is_alone: bool) -> Address:
+    """Return the address of a table in a file."""
+    if host or len(path) < 2 or not is_alone:
+        raise TableError(f"the address of the table cannot be read; say {FORM}")
+    path = path[1:]
+    query = urlencode([("table", table)], quote_via=quote, safe='./"')
+    return Address(path, table, f"sqlite:///{quote(path)}?{query}", has_password=False, kind="sqlite")
 
 
 def _url(place: str, path: str, given: list[tuple[str, str]]) -> str:

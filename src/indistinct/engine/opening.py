@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from indistinct.engine.address import is_address
+from indistinct.engine.address import is_address, read_address
 from indistinct.engine.duckdb.frames import frame_kind, open_frame
 from indistinct.engine.duckdb.rows import DuckRows
 from indistinct.engine.duckdb.session import Session
@@ -67,7 +67,7 @@ def open_table(source: object, **reading: Unpack[ReadingOptions]) -> Rows:
     if path is None and kind is None:
         raise TableError(f"cannot open {type(source).__name__} as a table; give a path to {name_formats()}, {FRAMES}")
     if path is not None and "://" in path and is_address(path):
-        rows: Rows = _open_on_server(path, engine)
+        rows: Rows = _open_in_database(path, engine)
     elif kind == "spark" or (path is not None and engine not in (None, "duckdb")):
         rows = _open_in_spark(source, path, engine, reading.get("master"), *limits)
     else:
@@ -122,11 +122,16 @@ def _open_in_spark(
     return open_in_spark(path, engine, master, memory_limit, threads)
 
 
-def _open_on_server(address: str, engine: object) -> Rows:
+def _open_in_database(address: str, engine: object) -> Rows:
+    kind = read_address(address).kind
+    if engine not in (None, kind):
+        raise TableError("engine: the rows of an address stay in their database; leave the engine out")
+    if kind == "sqlite":
+        from indistinct.engine.sqlite import open_in_sqlite
+
+        return open_in_sqlite(address)
     from indistinct.engine.postgres import open_in_postgres
 
-    if engine not in (None, "postgres"):
-        raise TableError("engine: the rows of an address stay on their server; leave the engine out")
     return open_in_postgres(address)
 
 

@@ -172,7 +172,7 @@ class FragmentPlan:
     work: Callable[[pa.Table], pa.Table]
 
 
-ELSEWHERE = {"spark": "Spark", "postgres": "PostgreSQL"}
+ELSEWHERE = {"spark": "Spark", "postgres": "PostgreSQL", "sqlite": "SQLite"}
 """The kinds of tables whose rows another system holds, in no order, and the name of the system."""
 CLASS = "class_id"
 """The column that links the two tables of a release."""

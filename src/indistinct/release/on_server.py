@@ -20,7 +20,7 @@ def publish_parts(
 
     Of a release of two tables each gets its name behind that of the table: ``visits_quasi``, ``visits_sensitive``.
     """
-    from indistinct.engine.postgres import place_beside, publish
+    from indistinct.engine.sql.database_tables import place_beside, publish
 
     taken = {name: place_beside(rows, table) for name, rows in parts.items()}
     is_one = len(taken) == 1

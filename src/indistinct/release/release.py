@@ -285,10 +285,10 @@ class Release:
         return goal
 
     def publish(self, table: str, *, replace: bool = False) -> str:
-        """Write the release to a table of the PostgreSQL server where its rows are, and return the table's name.
+        """Write the release to a table of the database where its rows are, and return the table's name.
 
         ``table`` is ``schema.name``, or an address in the same database. The table is made under another name and
-        recounted there, its manifest is put beside it as its comment, and it gets its name in the same transaction: it
+        recounted there, its manifest is kept with it (its comment), and it gets its name in the same transaction: it
         appears whole and verified, or not at all. A table that is there is replaced only if ``replace`` is given, and
         only if it is a release. Of two tables each has its name behind that one.
         """

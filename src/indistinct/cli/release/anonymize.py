@@ -125,7 +125,7 @@ def anonymize(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a release that satisfies the policy, recount it, and write it as a folder, or as a table of PostgreSQL.
+    """Make a release that satisfies the policy, recount it, and write it as a folder, or as a table of its database.
 
     It appears whole and verified, or not at all. With a ledger it is first checked against what was released
     before; exit code 5 says that it would undo an earlier release.

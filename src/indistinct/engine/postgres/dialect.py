@@ -12,7 +12,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from indistinct.engine.sql.dialect import Cell, Dialect, are_whole
+from indistinct.engine.sql.dialect import BLANK, DAY, INFINITE, NUMBER, TIME, Cell, Dialect, are_whole
 from indistinct.errors import TableError
 
 WHOLE = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
@@ -25,14 +25,6 @@ TEXT = "text"
 NUMERIC = "numeric"
 LARGEST = "1e308"
 
-BLANK = r"[ \t\n\v\f\r]*"
-DIGITS = "[0-9]+(?:_[0-9]+)*"
-NUMBER = rf"(?i)^{BLANK}[+-]?(?:{DIGITS}(?:[.](?:{DIGITS})?)?|[.]{DIGITS})(?:e[+-]?[0-9]{{1,3}})?{BLANK}$"
-INFINITE = rf"(?i)^{BLANK}[+-]?inf(?:inity)?{BLANK}$"
-DAY = rf"^{BLANK}([0-9]{{4,5}})([-/ ])(0?[1-9]|1[0-2])\2(0?[1-9]|[12][0-9]|3[01])"
-ZONE = "(?:Z|[+-](?:0[0-9]|1[0-5])(?::?[0-5][0-9])?)"
-TIME = rf"(?:[ T](?:[01]?[0-9]|2[0-3]):[0-5]?[0-9](?::[0-5]?[0-9](?:[.][0-9]+)?)?{ZONE}?)?"
-
 
 class PostgresDialect(Dialect):
     """SQL of PostgreSQL, in a session whose strings have no escapes."""
@@ -40,6 +32,7 @@ class PostgresDialect(Dialect):
     text_type = "text"
     double = "double precision"
     timestamp = "timestamp"
+    random_key = "gen_random_uuid()"
 
     def text(self, value: str) -> str:
         """Return a text as SQL.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from indistinct.engine.address import read_address
 from indistinct.engine.postgres.dialect import POSTGRES
-from indistinct.engine.postgres.names import forms_of, relation_of_columns
-from indistinct.engine.postgres.rows import PostgresRows
-from indistinct.engine.postgres.session import PostgresSession
+from indistinct.engine.postgres.session import PostgresSession, forms_of
+from indistinct.engine.sql.database_rows import DatabaseRows
+from indistinct.engine.sql.session import relation_of_columns
 from indistinct.errors import TableError
 
 FIND = (
@@ -19,7 +19,7 @@ READABLE = ("r", "p", "v", "m", "f")
 """Tables, also parted ones, views, also materialized ones, and tables of other servers."""
 
 
-def open_in_postgres(address: str) -> PostgresRows:
+def open_in_postgres(address: str) -> DatabaseRows:
     """Return the rows of a table or view of a server, which stay there."""
     found = read_address(address)
     session = PostgresSession(found, found.table)
@@ -27,7 +27,7 @@ def open_in_postgres(address: str) -> PostgresRows:
         relation, remark = _find_table(session, found.table)
         session.begin()
         columns = [column.name for column in session.describe(relation)]
-        rows = PostgresRows(session, relation_of_columns(relation, columns), columns)
+        rows = DatabaseRows(session, relation_of_columns(POSTGRES, relation, columns), columns)
         rows.remark = remark
         return rows
     except BaseException:

@@ -6,17 +6,19 @@ own and never committed, so nothing of them stays, however the session ends.
 
 from __future__ import annotations
 
-import itertools
+import re
 import threading
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv
 
 from indistinct.engine.address import Address
+from indistinct.engine.postgres.dialect import POSTGRES, PostgresCell
 from indistinct.engine.postgres.failures import explain_refusal, postgres_errors
+from indistinct.engine.sql.session import DatabaseSession, Place, ServerColumn
 from indistinct.errors import MissingExtraError, TableError
 
 if TYPE_CHECKING:
@@ -40,7 +42,14 @@ SETTINGS = {
 """What the server's answers would otherwise depend on. Row security that is off raises where it would hide rows; and no
 function or table that somebody else has put in the path is taken for one of ours. Labels are joined by hash: where the
 planner knows nothing of keys that are computed, it would rather sort a million rows by four texts."""
+FIND = (
+    "SELECT relkind::text, obj_description(c.oid, 'pg_class') FROM pg_class AS c "
+    "JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE nspname = %s AND relname = %s"
+)
+"""What stands at a place, and what is said of it."""
 OLDEST = 130000
+PLAIN = re.compile(r"[^\W\d][\w$]*([.][^\W\d][\w$]*)?")
+"""What SQL takes for a name without quotes, with its schema or without."""
 MANY_ROWS = 1000
 """Tables of more rows are looked at by the planner."""
 BLOCK = 1 << 22
@@ -60,21 +69,15 @@ TYPES: dict[str, pa.DataType] = {
 """The Arrow types of PostgreSQL's; all others are text there."""
 
 
-class ServerColumn(NamedTuple):
-    """A column of a query: its name and the kind of its cells."""
+class PostgresSession(DatabaseSession):
+    """A session of a server of PostgreSQL, through psycopg."""
 
-    name: str
-    kind: str
-
-
-class PostgresSession:
-    """A connection, its transaction and the names of its temporary tables; the last table on it closes it."""
+    kind = "postgres"
+    dialect = POSTGRES
+    most_bytes = 63
 
     def __init__(self, address: Address, name: str) -> None:
-        self.address = address
-        self.name = name
-        self._users = 0
-        self._numbers = itertools.count()
+        super().__init__(address, name)
         self._kinds: dict[int, str] = {}
         self._is_streaming = False
         self.connection = _connect(address, name)
@@ -111,12 +114,17 @@ class PostgresSession:
         self._learn_kinds({code for _, code, _ in codes} - set(self._kinds))
         return tuple(ServerColumn(name, _with_digits(self._kinds[code], digits)) for name, code, digits in codes)
 
-    def arrow(self, sql: str) -> pa.Table:
-        """Return the rows of a query, whose columns have the types of the server where Arrow has them."""
-        return self.stream(sql).read_all()
+    def cell(self, column: str, sql: str, kind: str) -> PostgresCell:
+        return PostgresCell.of(self.name, column, sql, kind)
 
-    def stream(self, sql: str) -> pa.RecordBatchReader:
-        """Return the rows of a query as they come; nothing else can be asked until the last one has come."""
+    def arrow_type(self, kind: str) -> pa.DataType:
+        return arrow_type(kind)
+
+    def stream(self, sql: str, schema: pa.Schema | None = None) -> pa.RecordBatchReader:
+        """Return the rows of a query as they come; nothing else can be asked until the last one has come.
+
+        The server says of what types they are.
+        """
         columns = self.describe(f"({sql}) AS described")
         schema = pa.schema([(str(place), arrow_type(column.kind)) for place, column in enumerate(columns)])
         named = pa.schema([(column.name, arrow_type(column.kind)) for column in columns])
@@ -184,15 +192,6 @@ class PostgresSession:
         self._plan_with(name, rows)
         return f"pg_temp.{name}", rows
 
-    def drop(self, *tables: str) -> None:
-        """Drop temporary tables."""
-        if tables and self.is_open:
-            self.execute(f"DROP TABLE IF EXISTS {', '.join(tables)}")
-
-    def fresh(self) -> str:
-        """Return a name that no temporary table of the session has."""
-        return f"indistinct_{next(self._numbers)}"
-
     @property
     def is_open(self) -> bool:
         """Return whether statements can still be run: the connection is there, and no error ended the transaction."""
@@ -202,15 +201,21 @@ class PostgresSession:
         is_well = status != psycopg.pq.TransactionStatus.INERROR and not self._is_streaming
         return is_well and not self.connection.closed
 
-    def retain(self) -> None:
-        """Count one more table on this session."""
-        self._users += 1
+    @property
+    def is_lost(self) -> bool:
+        return self.connection.closed
 
-    def release(self) -> None:
-        """Count one table less; without any the session ends, and with it all that is temporary."""
-        self._users -= 1
-        if not self._users:
-            self.close()
+    def place_of(self, table: str) -> Place | None:
+        ((parts,),) = self.fetch("SELECT parse_ident(%s)", forms_of(table)[0])
+        return Place(*parts) if len(parts) == 2 else None
+
+    def there(self, place: Place) -> tuple[bool, str | None] | None:
+        for kind, said in self.fetch(FIND, *place):
+            return kind == "r", said
+        return None
+
+    def remark(self, stage: Place, said: str) -> None:
+        self.execute(f"COMMENT ON TABLE {self.place_sql(stage)} IS {POSTGRES.text(said)}")
 
     def close(self) -> None:
         """End the session."""
@@ -292,6 +297,16 @@ class _Blocks:
     def _fill(self, size: int) -> None:
         while len(self._rest) < size and (block := next(self._blocks, None)) is not None:
             self._rest += block
+
+
+def forms_of(table: str) -> list[str]:
+    """Return the forms in which a table is looked for: as SQL reads its name, and as it is written.
+
+    >>> forms_of("public.Visits"), forms_of("My Schema.visits"), forms_of('"My Schema".visits')
+    (['public.Visits', '"public"."Visits"'], ['"My Schema"."visits"'], ['"My Schema".visits'])
+    """
+    as_written = ".".join(map(POSTGRES.quote, table.split(".", 1)))
+    return [table] if '"' in table else [table, as_written] if PLAIN.fullmatch(table) else [as_written]
 
 
 def arrow_type(kind: str) -> pa.DataType:

@@ -22,6 +22,14 @@ from indistinct.errors import TableError
 
 MOST_DIGITS = 38
 """The most digits of a decimal, before and after the point."""
+BLANK = r"[ \t\n\v\f\r]*"
+DIGITS = "[0-9]+(?:_[0-9]+)*"
+NUMBER = rf"(?i)^{BLANK}[+-]?(?:{DIGITS}(?:[.](?:{DIGITS})?)?|[.]{DIGITS})(?:e[+-]?[0-9]{{1,3}})?{BLANK}$"
+INFINITE = rf"(?i)^{BLANK}[+-]?inf(?:inity)?{BLANK}$"
+DAY = rf"^{BLANK}([0-9]{{4,5}})([-/ ])(0?[1-9]|1[0-2])\2(0?[1-9]|[12][0-9]|3[01])"
+ZONE = "(?:Z|[+-](?:0[0-9]|1[0-5])(?::?[0-5][0-9])?)"
+TIME = rf"(?:[ T](?:[01]?[0-9]|2[0-3]):[0-5]?[0-9](?::[0-5]?[0-9](?:[.][0-9]+)?)?{ZONE}?)?"
+"""Texts that are numbers, and moments: a DAY, its TIME and blanks; as patterns that databases and Python read alike."""
 
 
 class Dialect(ABC):
@@ -35,6 +43,9 @@ class Dialect(ABC):
     """The type of moments without a time zone."""
     row_id: ClassVar[str] = "row_number() OVER ()"
     """The SQL of an id of each row, which rises in the order in which the engine holds the rows."""
+
+    random_key: ClassVar[str]
+    """The SQL of a key that is drawn for each row from a source of secret numbers, if the engine has one."""
 
     def quote(self, identifier: str) -> str:
         """Return an identifier as SQL."""
@@ -58,6 +69,10 @@ class Dialect(ABC):
             value = value.astimezone(datetime.UTC).replace(tzinfo=None)
         return f"{self.timestamp} '{value.isoformat(sep=' ')}'"
 
+    def day_of(self, moment: str) -> str:
+        """Return the SQL of the day of a moment, which is SQL, too."""
+        return f"CAST({moment} AS DATE)"
+
     @abstractmethod
     def sha256(self, content: str) -> str:
         """Return the SQL of the SHA-256 of a text or of bytes, in hexadecimal digits."""
@@ -73,6 +88,10 @@ class Dialect(ABC):
     def unhex(self, digits: str) -> str:
         """Return the SQL of the bytes that hexadecimal digits stand for."""
         return f"unhex({digits})"
+
+    def joined_bytes(self, first: str, second: str) -> str:
+        """Return the SQL of some bytes and others behind them."""
+        return f"{first} || {second}"
 
     def joined_in_order(self, text: str) -> str:
         """Return the SQL of all texts of a group one after the other, in their order."""
@@ -245,5 +264,5 @@ def _operands(column: str, value: object, cell: Cell, *, is_order: bool) -> tupl
     if isinstance(value, datetime.datetime):
         return cell.moment, cell.dialect.moment(value)
     if isinstance(value, datetime.date):
-        return f"CAST({cell.moment} AS DATE)", cell.dialect.day(value)
+        return cell.dialect.day_of(cell.moment), cell.dialect.day(value)
     raise TableError(f"column {column!r}: cells compare with text, numbers and dates, not with {type(value).__name__}")

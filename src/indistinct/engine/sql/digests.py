@@ -31,8 +31,9 @@ def pseudonym(dialect: Dialect, person: Iterable[str], key: bytes) -> str:
     """Return the SQL of a pseudonym: HMAC-SHA-256 of the texts of some columns under a key, its first 128 bits."""
     block = key.ljust(64, b"\0")
     inner, outer = (dialect.unhex(f"'{bytes(byte ^ pad for byte in block).hex()}'") for pad in (0x36, 0x5C))
-    hashed = dialect.sha256_of_bytes(f"{inner} || {dialect.utf8(with_lengths(person))}")
-    return f"substr({dialect.sha256_of_bytes(f'{outer} || {dialect.unhex(hashed)}')}, 1, {DIGITS})"
+    hashed = dialect.sha256_of_bytes(dialect.joined_bytes(inner, dialect.utf8(with_lengths(person))))
+    again = dialect.sha256_of_bytes(dialect.joined_bytes(outer, dialect.unhex(hashed)))
+    return f"substr({again}, 1, {DIGITS})"
 
 
 def profiles(dialect: Dialect, columns: Iterable[str], person: Sequence[str], relation: str) -> str:
