@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
+from helpers.commands import answer, run
 from helpers.profiles import examples
 from indistinct.data_utility.decode import decode
 from indistinct.data_utility.decode.number_columns import ROUNDS, SHAPE
+from indistinct.errors import OutputError
 
 SPANS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), min_size=1, max_size=12)
 
@@ -91,6 +95,42 @@ def test_bounds_are_those_of_the_label():
     assert found["age_high"] == [29, 19, None, None, None]
     assert [str(day) for day in found["day_low"]] == ["2020-02-01", "2020-07-01", "2020-01-01", "None", "2021-05-06"]
     assert [str(day) for day in found["day_high"]] == ["2020-02-29", "2020-09-30", "2020-12-31", "None", "2021-05-06"]
+
+
+def test_bounds_stand_beside_labels_and_exact_columns_stay_as_they_are():
+    table = pa.table({"age": ["20-29", "41"], "paid": [1.5, 2.0]})
+    found = decode(table, "bounds", policy=as_policy(age=ix.intervals(10))).to_pydict()
+    assert found["age"] == ["20-29", "41"]
+    assert found["paid"] == [1.5, 2.0]
+    assert list(found) == ["age", "age_low", "age_high", "age_middle", "paid"]
+
+
+def test_a_column_that_would_stand_there_twice_is_refused():
+    table = pa.table({"age": ["20-29", "41"], "age_low": ["x", "y"]})
+    with pytest.raises(ix.PolicyError, match="age_low"):
+        decode(table, "bounds", policy=as_policy(age=ix.intervals(10)))
+
+
+@pytest.mark.parametrize(("file", "how"), [("numbers.parquet", "bounds"), ("numbers.csv", "spread")])
+def test_the_command_writes_what_decode_gives(tmp_path, file, how):
+    table = pa.table({"age": [20, 20, 31, 31, 90], "sex": ["f", "f", "m", "m", "m"]})
+    policy = ix.Policy(
+        {"age": ix.quasi(ix.intervals(10)), "sex": ix.quasi(ix.suppress())}, [ix.KAnonymity(2)], max_suppression=0.5
+    )
+    ix.anonymize(table, policy).write(tmp_path / "release")
+    place = tmp_path / file
+    said = answer("decode", tmp_path / "release", "-o", place, "--how", how)
+    wanted = ix.decode(tmp_path / "release", how)
+    found = pyarrow.parquet.read_table(place) if file.endswith("parquet") else pyarrow.csv.read_csv(place)
+    assert found.to_pydict() == wanted.to_pydict()
+    assert (said["rows"], said["columns"]) == (wanted.num_rows, wanted.column_names)
+    assert run("decode", tmp_path / "release", "-o", place).exit_code == OutputError.exit_code  # it is there already
+
+
+def test_a_decoded_release_says_how_many_rows_a_complete_case_analysis_would_drop():
+    table = pa.table({"age": ["20", "30", "*", None]})
+    assert "1 released row (25" in decode(table, policy=as_policy(age=ix.intervals(10))).notes[0]
+    assert decode(table.slice(0, 2), policy=as_policy(age=ix.intervals(10))).notes == ()
 
 
 def test_a_suppressed_cell_is_spread_over_the_column_and_a_missing_one_stays_missing():

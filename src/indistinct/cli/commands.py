@@ -33,6 +33,7 @@ COMMANDS = {
     "dossier": "documents.dossier",
     "risk": "explore.risk",
     "utility": "explore.utility",
+    "decode": "explore.decode",
     "bounds": "explore.bounds",
     "studio": "setup.studio",
     "mcp": "setup.mcp",

@@ -15,7 +15,6 @@ from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
-from indistinct.showing.numbers import percent
 from indistinct.showing.words import counted
 
 
@@ -114,16 +113,4 @@ def compare_decoded(
     compared = tuple(compare_regression(pair, one) for one in asked)
     marginals = compare_marginals(pair, bins=bins, seed=seed, watch=watch)
     told_apart = propensity(pair, seed=seed, watch=watch)
-    return Utility(len(pair.release), len(pair.original), marginals, told_apart, compared, notes=_notes(pair))
-
-
-def _notes(pair: DecodedPair) -> tuple[str, ...]:
-    """Return what somebody has to know who analyses the release herself."""
-    suppressed = int(pair.release.suppressed_rows(list(pair.release.columns)).sum())
-    if not suppressed:
-        return ()
-    share = percent(suppressed / len(pair.release))
-    return (
-        f"{counted(suppressed, 'released row')} ({share}) have a suppressed cell; whoever drops these keeps a biased "
-        "part of the table",
-    )
+    return Utility(len(pair.release), len(pair.original), marginals, told_apart, compared, notes=pair.release.notes)

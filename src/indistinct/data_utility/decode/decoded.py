@@ -23,6 +23,8 @@ from indistinct.policy.load import load_policy
 from indistinct.policy.stated_policy import StatedColumn
 from indistinct.release.manifest import Facts, Manifest
 from indistinct.release.released_tables import ReleasedTables
+from indistinct.showing.numbers import percent
+from indistinct.showing.words import counted
 
 How = Literal["spread", "middle", "draw", "bounds"]
 HOWS = ("spread", "middle", "draw", "bounds")
@@ -71,14 +73,26 @@ class Decoded:
             found |= column.missing[column.codes] > 0.5
         return found
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever analyses the rows has to know: how many a complete-case analysis of labels would drop."""
+        suppressed = int(self.suppressed_rows(list(self.columns)).sum())
+        if not suppressed:
+            return ()
+        share = percent(suppressed / self.rows)
+        return (
+            f"{counted(suppressed, 'released row')} ({share}) have a suppressed cell; whoever drops these keeps a "
+            "biased part of the table",
+        )
+
     def table(self, how: How = "spread", *, seed: int = 0) -> pa.Table:
         """Return the rows as numbers and texts.
 
         Columns of numbers and dates become, by ``how``: the mean of what a label stands for (``spread``), the middle of
-        its ends (``middle``), a number drawn from it (``draw``), or two columns ``…_low`` and ``…_high`` beside
-        ``…_middle`` (``bounds``). Columns of categories stay as they are where each label is a value; else they become
-        a column ``name=value`` of weights for each value (``spread``), the likeliest value (``middle``), a drawn one
-        (``draw``), or stay labels (``bounds``).
+        its ends (``middle``), a number drawn from it (``draw``), or beside the label ``…_low``, ``…_high`` and
+        ``…_middle`` (``bounds``); where all cells are exact it is one column. Columns of categories stay as they are
+        where each label is a value; else they become a column ``name=value`` of weights for each value (``spread``),
+        the likeliest value (``middle``), a drawn one (``draw``), or stay labels (``bounds``).
         """
         if how not in HOWS:
             raise PolicyError(f"how: must be one of {', '.join(HOWS)}, got {how!r}")
@@ -86,9 +100,14 @@ class Decoded:
         found: dict[str, pa.Array] = {}
         for name, column in self.columns.items():
             if isinstance(column, NumberColumn):
-                found |= _numbers(name, column, how, rng)
+                made = _numbers(name, column, how, rng)
             else:
-                found |= _categories(name, column, how, rng)
+                made = _categories(name, column, how, rng)
+            if twice := found.keys() & made.keys():
+                raise PolicyError(
+                    [f"column {one!r}: the release has one of this name already" for one in sorted(twice)]
+                )
+            found |= made
         return pa.table(found)
 
 
@@ -117,7 +136,7 @@ def decode(
     >>> from indistinct import intervals, quasi, Policy, KAnonymity
     >>> policy = Policy({"age": quasi(intervals(10))}, [KAnonymity(2)])
     >>> decode(pa.table({"age": ["20-29", "20-29", "41"]}), "bounds", policy=policy).to_pylist()[0]
-    {'age_low': 20.0, 'age_high': 29.0, 'age_middle': 24.5}
+    {'age': '20-29', 'age_low': 20.0, 'age_high': 29.0, 'age_middle': 24.5}
     """
     table, loaded, said = _open_release(release, policy, reading)
     columns = _columns(loaded, said, table.column_names)
@@ -341,11 +360,12 @@ def _numbers(name: str, column: NumberColumn, how: How, rng: np.random.Generator
             return pa.array(numbers, pa.float64(), from_pandas=True)
         return pa.array([date.fromordinal(round(day)) if np.isfinite(day) else None for day in numbers], pa.date32())
 
-    if how == "bounds":
+    if how == "bounds" and not column.is_exact[column.codes].all():
         ends = {"low": column.low, "high": column.high}
         shown = {end: np.where(np.isfinite(numbers), numbers, np.nan) for end, numbers in ends.items()}
         shown["middle"] = column.middle
-        return {f"{name}_{end}": array(numbers[column.codes]) for end, numbers in shown.items()}
+        label = {name: pa.array(column.labels, pa.string()).take(pa.array(column.codes))}
+        return label | {f"{name}_{end}": array(numbers[column.codes]) for end, numbers in shown.items()}
     if how == "draw":
         return {name: array(column.draw(rng))}
     return {name: array((column.mean if how == "spread" else column.middle)[column.codes])}
