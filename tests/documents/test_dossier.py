@@ -156,6 +156,44 @@ def test_each_recipient_has_a_statement_in_its_own_context(made):
     assert found.facts["risk.before"].numbers["quasi-identifier"]["average"] == pytest.approx(len(before) / 40)
 
 
+def test_a_recipient_with_terms_of_its_own_is_told_so_and_counts_for_the_exit_code(made):
+    place, _ = made
+    for terms, is_other in (("k = 9", True), ('columns = ["age", "ill"]', True), ("", False)):
+        own = POLICY.replace('who = "Ministry"', f'who = "Ministry"\n{terms}').replace("= 0.2\n", "= 0.15\n")
+        found = ix.dossier(place / "release", ix.parse_policy(own), only=("gdpr", "hipaa"))
+        paper = next(one for one in found.papers if one.recipient == "ministry")
+        assert sum("--recipient ministry" in line for line in paper.decision) == is_other
+        assert ("--recipient ministry" in found.facts["risk.overall@ministry"].command) != is_other
+        assert not any("university" in line for line in paper.decision)
+    assert found.facts["risk.overall"].numbers["is_above"] is False
+    assert found.facts["risk.overall@ministry"].numbers["is_above"] is found.is_above is True
+
+
+def test_where_people_repeat_figures_say_whether_they_count_rows_or_people(tmp_path):
+    rows = [(f"p{n % 20}", 20 + n % 4, "ab"[n % 3 % 2]) for n in range(60)]
+    columns = dict(zip(("name", "age", "ill"), map(list, zip(*rows, strict=True)), strict=True))
+    said = ix.Likelihood(0.5, why="said")
+    policy = ix.Policy(
+        {"name": ix.identifier(), "age": ix.quasi(ix.intervals(10)), "ill": ix.sensitive()},
+        [ix.KAnonymity(4)],
+        person="name",
+        context=ix.Context("controlled", said, said, said, 0.3, why="said"),
+    )
+    with ix.anonymize(pa.table(columns), policy) as release:
+        found = ix.dossier(release, policy, original=pa.table(columns), population=2000, only=("statistics-office",))
+    people = {age: {name for name, own, _ in rows if own == age} for age in range(20, 24)}
+    before = dict(found.facts["risk.before"].table.rows)
+    assert before["people in the smallest group"] == str(min(map(len, people.values())))
+    assert before["rows above the threshold"] == "0"
+    assert "0.3000 divided by R_context = 0.5000" in found.facts["risk.before"].said[0]
+    after = found.facts["risk.after"]
+    numbers = after.model_dump()["numbers"]["quasi-identifier"]
+    assert 0 < numbers["journalist"] < numbers["highest"]
+    assert "--population 2000" in after.command
+    alone = [row for row in found.facts["special_uniques"].table.rows if row[0] == "private table"]
+    assert alone == [("private table", "no 3 columns or fewer", "for 95\N{NO-BREAK SPACE}% of the people")]
+
+
 def test_what_was_measured_carries_its_command(made):
     _, found = made
     measured = [fact for fact in found.facts.values() if fact.numbers and "context" not in fact.title.lower()]

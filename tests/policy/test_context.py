@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import indistinct as ix
 from helpers.commands import run
 from helpers.profiles import examples
+from indistinct.policy import Person
 from indistinct.policy.context import CONTROLS, LIMITS, Context, Likelihood
 from indistinct.regimes import regimes, unsaid
 
@@ -175,6 +176,45 @@ def test_the_risk_agrees_with_fractions_counted_by_hand(cells, likely, measure, 
         if Fraction(1, sizes[one]) * Fraction(likely).limit_denominator(100) > Fraction(threshold, 100)
     )
     assert found.data.above == own
+
+
+@given(st.lists(st.tuples(st.sampled_from("pqrstu"), st.sampled_from("abc"), st.sampled_from("xy")), min_size=4))
+@examples(40, opens_tables=True)
+def test_the_risk_of_several_quasi_identifiers_and_of_people_is_that_counted_by_hand(cells):
+    names = [f"{who}{number % 3}" for number, (who, _, _) in enumerate(cells)]
+    table = pa.table({"who": names, "a": [a for _, a, _ in cells], "b": [b for _, _, b in cells]})
+    columns = {"a": ix.quasi(), "b": ix.quasi()}
+    said = Likelihood(0.5, why="said")
+    context = Context("agreement", said, said, said, 0.1, why="said")
+    sets = {"first": ["a"], "second": ["b"]}
+    several = ix.Policy(columns, [ix.KAnonymity(1)], quasi_identifiers=sets, context=context)
+    found = ix.overall_risk(table, several)
+    sizes = [Counter(a for _, a, _ in cells), Counter(b for _, _, b in cells)]
+    assert found.data.maximum == pytest.approx(max(1 / min(one.values()) for one in sizes))
+    assert found.value == pytest.approx(0.5 * max(len(one) for one in sizes) / len(cells))
+    of_person: dict[str, list] = {}
+    for name, (_, a, b) in zip(names, cells, strict=True):
+        of_person.setdefault(name, []).append((a, b))
+    alike = Counter(tuple(sorted(rows)) for rows in of_person.values())
+    linked = ix.Policy(
+        {"who": ix.identifier(), **columns},
+        [ix.KAnonymity(1)],
+        person=Person(("who",), "pseudonym"),
+        context=context,
+    )
+    with ix.anonymize(table, linked) as release:
+        found = ix.overall_risk(release, linked)
+    assert (found.data.units, found.data.records) == ("people", len(of_person))
+    assert found.data.maximum == pytest.approx(1 / min(alike.values()))
+    assert found.data.average == pytest.approx(len(alike) / len(of_person))
+    in_rows = ix.Policy({"who": ix.identifier(), **columns}, [ix.KAnonymity(1)], person="who", context=context)
+    with ix.anonymize(table, in_rows) as release:
+        found = ix.overall_risk(release, in_rows)
+    groups: dict[tuple, set] = {}
+    for name, (_, a, b) in zip(names, cells, strict=True):
+        groups.setdefault((a, b), set()).add(name)
+    assert found.data.maximum == found.data.average == pytest.approx(1 / min(map(len, groups.values())))
+    assert found.data.is_average_known is False
 
 
 def test_each_recipient_gets_a_release_on_their_own_terms():

@@ -198,10 +198,10 @@ def test_a_model_that_says_nothing_promises_nothing() -> None:
         ),
         (
             ix.AlphaK({"b": 0.5, "a": 0.25}, 2),
-            "Each person is hidden among at least 2 rows that look alike, and no sensitive value makes up more than "
-            "0.25 or 0.5 of them.",
-            "Each person is hidden among at least 2 people that look alike, and no sensitive value makes up more than "
-            "0.25 or 0.5 of them.",
+            "Each person is hidden among at least 2 rows that look alike, and none of 2 sensitive values makes up "
+            "more than its own share, 0.25 to 0.5, of them.",
+            "Each person is hidden among at least 2 people that look alike, and none of 2 sensitive values makes up "
+            "more than its own share, 0.25 to 0.5, of them.",
         ),
         (
             ix.KMap(3, "lists/people.csv", on="work"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import stat
 from collections import Counter
@@ -533,6 +534,35 @@ VISITS = pa.table(
 )
 
 
+def chance_by_series(size: int, weight: float) -> float:
+    """The mean of 1 / F, where F people of the population are negative binomial given that ``size`` were drawn."""
+    share, total, chance = size / weight, 0.0, (size / weight) ** size
+    for people in range(size, 5000):
+        total += chance / people
+        chance *= people / (people + 1 - size) * (1 - share)
+    return total
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_labels_are_spread_over_the_values_that_they_cover(seed: int) -> None:
+    from indistinct.report.sections.column_section import spread_labels
+
+    draw = random.Random(seed)
+    values = [str(number) for number in sorted(draw.sample(range(40), 9))]
+    labels = {f"{10 * ten}-{10 * ten + 9}": draw.randint(0, 9) for ten in range(4)}
+    labels |= {value: draw.randint(0, 5) for value in draw.sample(values, 4)}
+    under = {
+        label: [v for v in values if v == label or ("-" in label and int(label.split("-")[0]) // 10 == int(v) // 10)]
+        for label in labels
+    }
+    found = spread_labels(labels, ix.intervals(10), values)
+    if not all(under.values()):
+        assert found is None
+        return
+    wanted = {v: sum(rows / len(under[one]) for one, rows in labels.items() if v in under[one]) for v in values}
+    assert found == pytest.approx(wanted)
+
+
 def test_both_editions_speak_of_people_where_those_are_counted() -> None:
     asked = ix.Policy(
         columns={"ward": ix.quasi(ix.suppress())}, privacy=[ix.KAnonymity(3)], max_suppression=1, person="patient"
@@ -547,7 +577,7 @@ def test_both_editions_speak_of_people_where_those_are_counted() -> None:
             assert "Several rows of a person" in text
             (found,) = facts["risk"]
             assert found["after"]["people"] == {"smallest": 3, "highest": pytest.approx(1 / 3), "alone": 0}
-            assert found["after"]["journalist"] is None
+            assert found["after"]["journalist"] == pytest.approx(chance_by_series(3, 3 * 100 / 4))
             if edition == "public":
                 assert found["before"] is None
             else:

@@ -44,6 +44,8 @@ class DataRisk:
     """The chance of a record on average; the maximum where people of groups cannot be told apart any more."""
     above: int | None
     """Records whose own chance is above the threshold; None where it cannot be counted."""
+    is_average_known: bool = True
+    """The average was counted; else the maximum stands for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class OverallRisk:
     def sentence(self) -> str:
         """The risk in one line, with its parts."""
         which = "highest" if self.context.which == "maximum" else "average"
+        which = which if self.data.is_average_known else "highest"
         parts = f"R = R_data × R_context = {figure(self.r_data)} ({which}) × {figure(self.r_context)}"
         said = f"{parts} = {figure(self.value)}"
         limit = self.context.limit
@@ -166,7 +169,8 @@ def data_risk(
 def _of_fewest(people: int, fewest: int, threshold: float) -> DataRisk:
     """Return the chances where at least so many people cannot be told apart, and no more is known of each."""
     highest = 1 / max(1, fewest)
-    return DataRisk("people", people, highest, highest, 0 if highest <= threshold * ALMOST else None)
+    above = 0 if highest <= threshold * ALMOST else None
+    return DataRisk("people", people, highest, highest, above, is_average_known=False)
 
 
 def _of_sizes(units: Literal["rows", "people"], found: list[IntArray], threshold: float) -> DataRisk:

@@ -12,7 +12,7 @@ from indistinct import attacks
 from indistinct.disclosure_risk import OverallRisk, overall_risk
 from indistinct.documents.dossier_facts import Blank, Dossier, Fact, Paper, Section
 from indistinct.documents.facts_done import DONE
-from indistinct.documents.facts_measured import MEASURED, attacks_of_recipient, overall
+from indistinct.documents.facts_measured import MEASURED, attacks_of_recipient, other_terms, overall
 from indistinct.documents.facts_said import SAID, of_recipient
 from indistinct.documents.material import FigureCommands, Material, path_in_words
 from indistinct.errors import PolicyError
@@ -85,12 +85,18 @@ def _material(
         more += ["--external", path_in_words(options.get("external"), "NAMES")]
     for one in options.get("earlier", ()):
         more += ["--earlier", path_in_words(one, "EARLIER")]
+    population = options.get("population")
     commands = FigureCommands(
         policy_name,
         path_in_words(release, "release"),
         originals if has_original else (),
         recipient,
         tuple(more),
+        None
+        if population is None
+        else str(population)
+        if isinstance(population, int)
+        else path_in_words(population, "P"),
     )
     in_general = overall_risk(release, policy)
     risks = {"": in_general}
@@ -129,8 +135,9 @@ class _Writer:
         for regime in chosen:
             names: list[str | None] = [*self.known.recipients] if regime.is_per_recipient else []
             papers += [self.paper(regime, name) for name in names or [None]]
-        report, found = self.known.report, self.known.risks[""]
-        about = report["about"]
+        report = self.known.report
+        about, held = report["about"], [one.is_above for one in self.known.risks.values()]
+        is_above = None if set(held) == {None} else any(held)
         return Dossier(
             made_by=report["made_by"],
             made_at=report["reported_at"],
@@ -139,17 +146,24 @@ class _Writer:
             decision=tuple(self.decision()),
             is_verified=report["verdict"]["passed"],
             is_broken=report["conclusion"]["outcome"] in ("failed", "broken"),
-            is_above=found.is_above,
+            is_above=is_above,
             facts=self.facts,
             papers=tuple(papers),
             blanks=tuple(self.blanks.values()),
         )
 
-    def decision(self) -> list[str]:
-        """Return the first lines: what was measured, against which threshold, and who decides."""
+    def decision(self, recipient: str | None = None) -> list[str]:
+        """Return the first lines: what was measured, against which threshold, and who decides.
+
+        The statement for a recipient says only its own risk.
+        """
         report, context = self.known.report, self.known.context
+        risks = {n: one for n, one in self.known.risks.items() if recipient in (None, n)}
         lines = [f"{report['conclusion']['words']}. {report['conclusion']['text']}"]
-        lines += [f"{name or 'As the policy says it'}: {risk.sentence}." for name, risk in self.known.risks.items()]
+        lines += [f"Found: {one['title']}: {one['summary']}." for one in report["conclusion"]["attacks"]]
+        lines += [f"{name or 'In the context of the policy'}: {risk.sentence}." for name, risk in risks.items()]
+        for name in filter(None, risks):
+            lines += other_terms(self.known, name)
         who = context.decided_by or report["about"].get("decided_by")
         lines.append(f"Decided by: {who}." if who else "Who decides was not said.")
         lines.append(
@@ -172,6 +186,7 @@ class _Writer:
             title=regime.title if recipient is None else f"{regime.title}: {recipient}",
             source=regime.source,
             recipient=recipient,
+            decision=tuple(self.decision(recipient)),
             sections=sections,
         )
 
@@ -202,7 +217,7 @@ class _Writer:
         if name.startswith(RECIPIENT):
             return of_recipient(None if recipient is None else known.recipients[recipient], known)[name]
         if recipient is not None and name == "risk.overall":
-            return overall(known, known.risks[recipient])
+            return overall(known, known.risks[recipient], recipient)
         if recipient is not None and name == "attacks.recipient":
             return attacks_of_recipient(known)
         if recipient is not None:

@@ -66,6 +66,8 @@ class Paper(Frozen):
     title: str
     source: str
     recipient: str | None
+    decision: tuple[str, ...]
+    """The first lines of its first page; those of a recipient's statement say only its own risk."""
     sections: tuple[Section, ...]
 
 

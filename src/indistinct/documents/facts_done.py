@@ -7,10 +7,11 @@ from typing import Any
 
 from indistinct.documents.dossier_facts import Fact, FactTable
 from indistinct.documents.material import Material
-from indistinct.policy import Column, Person
+from indistinct.policy import Column, Person, Policy
 from indistinct.registry import MEASURES
 from indistinct.showing.numbers import figure, percent
 
+SCORE = "k-marginal score: how alike the shares of all pairs of columns are (NIST); 1,000 if they are the same"
 GONE = {"identifier": "removed", "drop": "removed", "sensitive": "released as it is", "other": "released as it is"}
 
 
@@ -79,9 +80,11 @@ def columns_of(*roles: str) -> Callable[[Material], Fact]:
         titles = {"identifier": "Direct identifiers", "quasi": "Indirect identifiers"}
         title = titles[roles[0]] if len(roles) == 1 else "Data dictionary"
         if not rows:
-            return Fact(title=title, said=("The table has none.",))
+            return Fact(title=title, said=("The policy names none.",))
+        has_levels = any(one.role == "quasi" for one in chosen.values())
         return Fact(
             title=title,
+            said=("Level 0 is a value as it was; the highest level hides it.",) if has_levels else (),
             table=FactTable(heads=("column", "role", "hierarchy", "what was done"), rows=rows),
             command=known.commands.line("report", with_original=False) + " --json",
         )
@@ -120,7 +123,7 @@ def techniques(known: Material) -> Fact:
         ("perturb numbers", ", ".join(policy.perturbed)),
         (
             "generalize" if generalizes else "divide into two tables of classes",
-            f"{', '.join(by_role['quasi'])}; by {summary['algorithm']}",
+            f"{', '.join(by_role['quasi'])}; by {summary['algorithm']}{_options(policy)}",
         ),
         ("suppress rows", lost if summary["suppressed"] else ""),
         ("shuffle the rows", "a fresh random order"),
@@ -136,16 +139,22 @@ def techniques(known: Material) -> Fact:
     )
 
 
+def _options(policy: Policy) -> str:
+    """Say the options of the algorithm, which are part of the technique."""
+    said = ", ".join(f"{name} = {value}" for name, value in policy.options.items())
+    return f" ({said})" if said else ""
+
+
 def utility(known: Material) -> Fact:
     """Return what the release lost, by each measure."""
     rows = [
-        (MEASURES[name].title if name in MEASURES else name, figure(value))
+        (f"{name}: {MEASURES[name].title}" if name in MEASURES else name, figure(value))
         for name, value in known.report["measures"].items()
     ]
     lost = known.report["suppression"]
     rows.append(("rows left out", f"{figure(known.report['release']['suppressed'])}, {percent(lost['share'] or 0)}"))
     found = known.report.get("utility")
-    rows += [("distributions kept", found["score"])] if isinstance(found, Mapping) and found.get("score") else []
+    rows += [(SCORE, found["score"])] if isinstance(found, Mapping) and found.get("score") else []
     return Fact(
         title="Utility",
         table=FactTable(heads=("measure", "value"), rows=tuple(rows)),
@@ -159,7 +168,9 @@ def people(known: Material) -> Fact:
     person = known.policy.person
     if isinstance(person, Person) or known.policy.tables:
         whose = ", ".join(known.policy.person_columns)
-        said = [f"Figures count people, by {whose}: whoever knows several rows of somebody, or of a household, is met."]
+        said = [
+            f"Rows that agree in {whose} are one person's, or one household's. Models are asked of these, not of rows."
+        ]
         of_people = known.report["release"]["people"]
         said += [f"The smallest group has {figure(of_people['smallest_group'])} people."] if of_people else []
         return Fact(title="People and households", said=tuple(said), command=known.commands.line("verify"))
@@ -213,7 +224,7 @@ def reproduce(known: Material) -> Fact:
 def register(known: Material) -> Fact:
     """Return the entry of a register: purpose, technique, dates, decisions, digests."""
     about, context, manifest = known.report["about"], known.context, known.manifest
-    techniques_used = ", ".join(known.report["policy"]["requirements"])
+    techniques_used = " ".join(known.report["policy"]["requirements"])
     rows = (
         ("what", about.get("title") or about.get("data") or "…"),
         ("purpose", about.get("purpose") or "…"),

@@ -38,7 +38,9 @@ def threats(known: Material) -> Fact:
     said = {name: one for name, one in context.threats.items() if one is not None}
     if len(said) < len(context.threats):
         return Fact(title="Probability of an attempt")
-    rows = tuple((name, figure(one.probability), one.why, one.source) for name, one in said.items())
+    rows = tuple(
+        (name, figure(one.probability), one.why, one.source or "as the policy says it") for name, one in said.items()
+    )
     return Fact(
         title="Probability of an attempt",
         said=(f"R_context = {figure(context.likelihood)}, the greatest of the three.",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from indistinct.disclosure_risk import OverallRisk
@@ -24,13 +24,26 @@ class FigureCommands:
     recipient: str | None = None
     more: tuple[str, ...] = ()
     """Other tables that attacks were given."""
+    population: str | None = None
+    """The population that a report was given."""
 
     def line(self, *words: str, with_original: bool = True, with_more: bool = False) -> str:
         """Return a command with the policy and the release."""
         said = [*words, self.policy, self.release]
         said += [text for one in self.originals for text in ("--original", one)] if with_original else []
         said += ["--recipient", self.recipient] if self.recipient else []
+        said += ["--population", self.population] if self.population and words[0] == "report" else []
         return shlex.join(["indistinct", *said, *(self.more if with_more else ())])
+
+    def risk_line(self, recipient: str | None, *, is_own: bool) -> str:
+        """Return the command that computes R, in the context of a recipient if one is named.
+
+        Of a release that was not made on the terms of the recipient only a dossier tells R in its context.
+        """
+        if not is_own:
+            said = ["indistinct", "dossier", self.policy, self.release, "--only", "gdpr", "-o", "dossier"]
+            return shlex.join(said)
+        return replace(self, recipient=recipient or self.recipient).line("report", with_original=False) + " --json"
 
     def again(self, command: str) -> str:
         """Return a command of the report, which names no paths, with those that were given."""

@@ -12,6 +12,8 @@ from indistinct.showing.page_templates import page_templates
 if TYPE_CHECKING:
     from indistinct.documents.dossier_facts import Blank, Dossier, Fact, Paper
 
+LONGEST, PIECE = 20, 8
+"""Letters of a word that is broken, and of the pieces that it is broken into."""
 TITLE = "Dossier of a release"
 CONFIDENTIAL = "**Confidential.** It describes the private table: keep it as you keep that."
 
@@ -38,7 +40,22 @@ def page_style() -> str:
 
 @functools.cache
 def _template() -> Any:
-    return page_templates(str(__package__)).get_template("page.html")
+    environment = page_templates(str(__package__))
+    environment.filters["breakable"] = breakable
+    return environment.get_template("page.html")
+
+
+def breakable(text: str) -> Any:
+    """Return a text whose long words, such as digests, may be broken, so that no table is wider than its page."""
+    from markupsafe import Markup, escape
+
+    words = (
+        Markup("<wbr>").join(word[at : at + PIECE] for at in range(0, len(word), PIECE))
+        if len(word) > LONGEST
+        else escape(word)
+        for word in text.split(" ")
+    )
+    return Markup(" ").join(words)
 
 
 def blanks_of(dossier: Dossier, paper: Paper | None) -> list[Blank]:
@@ -54,7 +71,7 @@ def markdown_page(dossier: Dossier, paper: Paper) -> str:
     by_number = {one.number: one for one in dossier.blanks}
     lines = [f"# {escape(paper.title)}", "", f"{escape(dossier.title)}, {dossier.made_by}, {dossier.made_at[:10]}", ""]
     lines += [f"Headings after: {escape(paper.source)}", ""]
-    lines += [line for one in dossier.decision for line in (f"> {escape(one)}", ">")][:-1]
+    lines += [line for one in paper.decision for line in (f"> {escape(one)}", ">")][:-1]
     lines += ["", CONFIDENTIAL, "", "## To be filled in", ""]
     lines += [f"- Blank {one.number}: {escape(one.hint)} ({one.place})" for one in blanks_of(dossier, paper)] or [
         "Nothing."
@@ -62,15 +79,15 @@ def markdown_page(dossier: Dossier, paper: Paper) -> str:
     for section in paper.sections:
         lines += ["", f"## {escape(section.title)}", ""]
         for name in section.facts:
-            lines += _fact_lines(dossier.facts[name])
+            lines += _fact_lines(dossier.facts[name], section.title)
         for number in section.blanks:
             lines += [f"**[Blank {number}: {escape(by_number[number].hint)}]**", ""]
     lines += ["", "Name, role:", "", "Date, signature:"]
     return "\n".join(lines) + "\n"
 
 
-def _fact_lines(fact: Fact) -> list[str]:
-    lines = [f"### {escape(fact.title)}", ""]
+def _fact_lines(fact: Fact, heading: str) -> list[str]:
+    lines = [] if fact.title == heading else [f"### {escape(fact.title)}", ""]
     for said in fact.said:
         lines += [escape(said), ""]
     if fact.table is not None:

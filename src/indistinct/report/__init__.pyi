@@ -10,4 +10,5 @@ from indistinct.report.sections.column_section import LabelCounts as LabelCounts
 from indistinct.report.sections.column_section import bars as bars
 from indistinct.report.sections.column_section import count_labels as count_labels
 from indistinct.report.sections.column_section import count_released as count_released
+from indistinct.report.sections.risk_section import MOST_COLUMNS as MOST_COLUMNS
 from indistinct.report.sections.three_questions import three_questions as three_questions

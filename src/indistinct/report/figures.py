@@ -10,7 +10,7 @@ from indistinct.report.sections.risk_section import step_names
 from indistinct.showing.chart import Chart, Line
 from indistinct.showing.words import counted
 
-WIDE = 900
+WIDE, NARROW = 900, 460
 
 
 def group_sizes(risk: Mapping[str, Any]) -> str:
@@ -41,6 +41,7 @@ def labels_after(column: Mapping[str, Any]) -> str:
     after = column["after"]
     bars = after["bars"]
     has_before = any(bar.get("before", bar["rows"]) != bar["rows"] for bar in bars)  # else both are the same
+    is_spread = after.get("is_spread", False)
     noun = "value" if column["role"] == "sensitive" or column.get("level") == 0 else "label"
     return Pairs(
         f"Release: {counted(after['distinct'], noun)}",
@@ -48,8 +49,10 @@ def labels_after(column: Mapping[str, Any]) -> str:
         tuple(bar["rows"] for bar in bars),
         tuple(bar["before"] for bar in bars) if has_before else None,
         (sum(bar["before"] for bar in bars) if has_before else 0, after["rows"]),
-        ("eligible rows with this label", "released"),
-    ).svg()
+        ("private table", "release, labels spread over their values")
+        if is_spread
+        else ("eligible rows with this label", "released"),
+    ).svg(WIDE if is_spread else NARROW)
 
 
 def cost_by_k(tradeoff: Mapping[str, Any]) -> str:

@@ -193,7 +193,8 @@ def _overall_risk(subject: Subject) -> dict[str, Any] | None:
     found = OverallRisk(
         data_risk(subject.released_tables, subject.tables, subject.policy, limit, subject.verdict), context
     )
-    return found.to_dict() | {"sentence": found.sentence}
+    review = None if context.review_by is None else context.review_by.isoformat()
+    return found.to_dict() | {"sentence": found.sentence, "review_by": review}
 
 
 def _about(subject: Subject, given: Mapping[str, str], ledger: Mapping[str, Any] | None) -> dict[str, str | None]:
@@ -201,6 +202,8 @@ def _about(subject: Subject, given: Mapping[str, str], ledger: Mapping[str, Any]
     entry = (ledger or {}).get("entry") or {}
     known = {name: entry[name] for name in ("purpose", "recipient") if entry.get(name)}
     stated = {} if subject.manifest is None else subject.manifest.about or {}
+    if subject.edition == "internal" and subject.policy.context is not None and subject.policy.context.decided_by:
+        known["decided_by"] = subject.policy.context.decided_by
     said = {**known, **stated, **given}
     return {name: said.get(name) for name in ABOUT}
 

@@ -43,6 +43,11 @@ class RecipientTerms:
         if mistakes:
             raise PolicyError(mistakes)
 
+    @property
+    def has_own_release(self) -> bool:
+        """They get a release that is made otherwise than for everybody else."""
+        return any((self.k, self.columns, self.min_level)) or (self.max_suppression, self.profile) != (None, None)
+
     def describe(self) -> dict[str, Any]:
         """Return the terms as a policy file says them."""
         said = {name: getattr(self, name) for name in ("who", "holds", "means", "contract", "k", "max_suppression")}

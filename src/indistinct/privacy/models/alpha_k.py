@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from indistinct.array_types import BoolArray, FloatArray, np
 from indistinct.counting import Groups
@@ -22,6 +22,7 @@ from indistinct.privacy.model import (
 )
 from indistinct.privacy.models.k_anonymity import KAnonymity
 from indistinct.privacy.value_rules import ValueRule
+from indistinct.showing.words import counted as counted_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,15 @@ class AlphaK(PrivacyModel):
                 raise PolicyError(f"alpha names values by their text, such as '1', not by {value!r}")
             check_share("alpha", share)
         object.__setattr__(self, "alpha", MappingProxyType(dict(self.alpha)))
+
+    def in_words(self, counted: Literal["rows", "people"] = "rows") -> str:
+        said = PrivacyModel.in_words(self, counted)
+        if not isinstance(self.alpha, Mapping):
+            return said
+        few, many = min(self.alpha.values()), max(self.alpha.values())
+        what = f"none of {counted_words(len(self.alpha), 'sensitive value')} makes up more than"
+        share = str(few) if few == many else f"its own share, {few} to {many},"
+        return f"{said.partition('no sensitive value')[0]}{what} {share} of them{said.partition(' of them')[2]}"
 
     def satisfied(self, groups: Groups) -> BoolArray:
         """Return which groups have ``k`` rows, and no value above its share."""

@@ -6,9 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from indistinct.counting import FrequencyList
 from indistinct.engine import Rows
 from indistinct.hierarchy import CompiledHierarchy, Hierarchy, label_text
+from indistinct.linkage import Coverage
 from indistinct.policy import Policy
 from indistinct.release.manifest import Facts
 from indistinct.report.subject import Subject, columns_by_table
@@ -18,7 +21,9 @@ MOST_BARS = 12
 
 LabelCounts = Mapping[str | None, int]
 """The rows of each label."""
-BeforeAndAfter = Mapping[str | None, tuple[int, int]]
+SpreadCounts = Mapping[str | None, float]
+"""The rows of each label, or a part of them that is spread to it."""
+BeforeAndAfter = Mapping[str | None, tuple[float, float]]
 """The rows of each label in the release and before."""
 
 
@@ -56,12 +61,17 @@ def _quasi(subject: Subject, name: str, after: LabelCounts) -> dict[str, Any]:
     described["levels"] = _levels(compiled, values)
     described["before"] = bars(values, order=_order(compiled))
     if level is None:
-        return described | {"after": bars(after)}
+        spread = spread_labels(after, hierarchy, compiled.values)
+        if spread is None:
+            return described | {"after": bars(after)}
+        distinct = sum(1 for label, rows in after.items() if rows and label is not None)
+        found = bars(spread, values, order=_order(compiled)) | {"distinct": distinct, "is_spread": True}
+        return described | {"after": found}
     return described | {"after": bars(after, _at_level(compiled, values, level))}
 
 
 def bars(
-    after: LabelCounts, before: LabelCounts | None = None, order: Mapping[str | None, Any] | None = None
+    after: SpreadCounts, before: SpreadCounts | None = None, order: Mapping[str | None, Any] | None = None
 ) -> dict[str, Any]:
     """Return the rows of each label, those of the most frequent ones one by one, and of the others together.
 
@@ -89,16 +99,16 @@ def bars(
     if None in rows:
         made.append(_bar(label_text(None), [None], rows, before))
     return {
-        "rows": sum(after.values()),
+        "rows": round(sum(after.values())),
         "distinct": len([label for label in present if after.get(label)]),
         "bars": made,
     }
 
 
-def _bar(name: str, labels: Sequence[str | None], rows: BeforeAndAfter, before: LabelCounts | None) -> dict[str, Any]:
-    made: dict[str, Any] = {"label": name, "rows": sum(rows[label][0] for label in labels)}
+def _bar(name: str, labels: Sequence[str | None], rows: BeforeAndAfter, before: SpreadCounts | None) -> dict[str, Any]:
+    made: dict[str, Any] = {"label": name, "rows": round(sum(rows[label][0] for label in labels))}
     if before is not None:
-        made["before"] = sum(rows[label][1] for label in labels)
+        made["before"] = round(sum(rows[label][1] for label in labels))
     return made
 
 
@@ -188,6 +198,31 @@ def _value_counts(before: FrequencyList, place: int) -> list[int]:
     """Return the rows of each of a column's own values."""
     counts: list[int] = before.value_counts(place).tolist()
     return counts[:-1] if before.has_absent else counts
+
+
+def spread_labels(
+    after: LabelCounts, hierarchy: Hierarchy, values: Sequence[str | None]
+) -> dict[str | None, float] | None:
+    """Return the released rows of each value, those of a label spread evenly over the values that it covers.
+
+    None if some label covers none of the values.
+
+    >>> from indistinct.hierarchy import intervals
+    >>> spread_labels({"1": 2, "0-9": 6, None: 1}, intervals(10), ["1", "5", "8", None])
+    {'1': 4.0, '5': 2.0, '8': 2.0, None: 1}
+    """
+    labels, present = [label for label in after if label is not None], [one for one in values if one is not None]
+    coverage = Coverage.of(hierarchy, labels, present)
+    values_of_rank = np.bincount(coverage.ranks, minlength=coverage.number)
+    each = np.zeros(coverage.number)
+    for label, ranks in zip(labels, coverage.covered, strict=True):
+        covered = np.arange(ranks.start, ranks.stop) if isinstance(ranks, range) else np.asarray(ranks, np.int64)
+        number = int(values_of_rank[covered].sum())
+        if not number:
+            return None
+        each[covered] += after[label] / number
+    found: dict[str | None, float] = dict(zip(present, each[coverage.ranks].tolist(), strict=True))
+    return found | ({None: after.get(None, 0)} if None in after or None in values else {})
 
 
 def _at_level(compiled: CompiledHierarchy, values: LabelCounts, level: int) -> dict[str | None, int]:

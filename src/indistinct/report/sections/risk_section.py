@@ -30,12 +30,12 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
     """Return the risk by each quasi-identifier, before the release where that is known, and after.
 
     ``population`` is the number of people that the table was drawn from, or a table of them. Figures count rows; where
-    the policy says whose row it is, ``people`` has those that are known in people, and the population is left out,
-    since it has people and a release does not say whose its rows are. A release without a row has no risk to measure.
+    the policy says whose row it is, ``people`` has those that are known in people. A release without a row has no risk
+    to measure.
     """
     if not any(rows.count() for rows in subject.tables.values()):
         return []
-    is_asked = population is not None and subject.form.generalizes and not subject.policy.person_columns
+    is_asked = population is not None and subject.form.generalizes and subject.form.units == "rows"
     whole = None if subject.policy.eligible else subject.original
     return [
         {
@@ -47,15 +47,23 @@ def risks(subject: Subject, population: Any = None, **reading: Any) -> list[dict
                 _journalist(whole, columns, subject, population, reading) if is_asked else None,
                 _people_before(subject, columns),
             ),
-            "after": _with(
-                figures(_sizes_after(subject, columns), subject.threshold),
-                _journalist(subject.released, columns, subject, population, reading) if is_asked else None,
-                _people_after(subject, columns),
-            ),
+            "after": _after(subject, columns, population if is_asked else None, reading),
             "identifying": _identifying(subject, columns),
         }
         for name, columns in subject.groupings()
     ]
+
+
+def _after(subject: Subject, columns: Columns, population: Any, reading: Any) -> dict[str, Any] | None:
+    """Return the figures of the release."""
+    people = _people_after(subject, columns)
+    if population is None:
+        journalist = None
+    elif subject.policy.person_columns:
+        journalist = _journalist_of_people(subject, people, population)
+    else:
+        journalist = _journalist(subject.released, columns, subject, population, reading)
+    return _with(figures(_sizes_after(subject, columns), subject.threshold), journalist, people)
 
 
 def release_unicity(subject: Subject) -> dict[str, Any]:
@@ -142,6 +150,22 @@ def _journalist(rows: Rows | None, columns: Columns, subject: Subject, populatio
     return None if found is None else found.highest
 
 
+def _journalist_of_people(subject: Subject, people: dict[str, Any] | None, population: Any) -> float | None:
+    """Return the highest chance of the journalist from the fewest people of a group, which is all that is known.
+
+    Of a population whose size is given the chance falls with the people of a group, so that the smallest group has the
+    highest one. Of a table of the population nothing can be said: which rows of the release are of one person is not
+    in it.
+    """
+    said = subject.said.people
+    if people is None or said is None or not isinstance(population, int) or population < said.released:
+        return None
+    sizes = np.array([people["smallest"]])
+    fitting = sizes * (population / max(1, said.released))
+    found = Exposed(sizes, None, fitting, population, is_estimated=True).journalist(subject.threshold)
+    return None if found is None else found.highest
+
+
 def _sizes_before(subject: Subject, columns: Columns) -> IntArray | None:
     groups = _groups_before(subject, columns)
     if groups is None or subject.form.units == "rows":
@@ -165,11 +189,14 @@ def _groups_before(subject: Subject, columns: Columns) -> Groups | None:
     return subject.before.base.only([subject.before.columns.index(name) for name in wanted])[0]
 
 
-def _identifying(subject: Subject, columns: Columns) -> list[dict[str, Any]]:
-    """Return the smallest sets of columns by which nearly all rows, or people, of the private table stand alone."""
+def _identifying(subject: Subject, columns: Columns) -> list[dict[str, Any]] | None:
+    """Return the smallest sets of columns by which nearly all rows, or people, of the private table stand alone.
+
+    None where they are not looked for.
+    """
     before = subject.before
     if before is None or before.has_absent or len(before.base) > MOST_TUPLES:
-        return []
+        return None
     counted = DistinctRows(before.columns, tuple(len(h.values) for h in before.hierarchies), before.base)
     found = minimal_combinations(counted, NEARLY, MOST_COLUMNS)
     mine = [one for one in found if not subject.form.generalizes or set(one.columns) <= set(columns)]
