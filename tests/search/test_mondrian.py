@@ -127,7 +127,7 @@ def tables(
 
 def cut_groups(way: Mondrian, task: Task) -> list[Counter[Row]]:
     """Return the rows of each group, before groups of equal labels become one."""
-    pieces, _ = way.cut(task, Watch())
+    pieces = way.cut(task, Watch()).pieces
     frequencies = task.frequencies
     assert (np.bincount(pieces.tuples, pieces.rows) == frequencies.entries.counts).all(), "every row is somewhere"
     assert (pieces.rows > 0).all()

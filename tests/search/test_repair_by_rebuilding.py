@@ -162,7 +162,7 @@ for model in (MODELS[3], MODELS[5]):
     tuples = len(repair.by_kind.near)
     near = (np.arange(tuples)[:, None] + np.arange(1, 9)) % tuples
     repair = replace(repair, by_kind=repair.by_kind._replace(near=near.astype(np.int32)))
-    pieces, _ = ix.Mondrian(strict=False).cut(task, ix.Watch())
+    pieces = ix.Mondrian(strict=False).cut(task, ix.Watch()).pieces
     found.append(repair.rebuild_groups(pieces, ix.Watch(), None).groups.tolist())
 """
 

@@ -12,6 +12,7 @@ from indistinct.engine import ELSEWHERE, Rows
 from indistinct.errors import PolicyError, TableError
 from indistinct.policy import Person, Policy
 from indistinct.policy.algorithms import Declaration, PredictionTarget, choices_that, declaration_of
+from indistinct.policy.policy import TARGETED
 from indistinct.profiling import NAMESAKES, names_people, number_people, repeated_entity
 from indistinct.randomness import Seed
 from indistinct.release.pseudonyms import read_key, refuse_unrepeatable
@@ -126,7 +127,7 @@ def refuse_other_target(policy: Policy, algorithm: Algorithm) -> None:
     names, has = (repr(one) if one else "none" for one in (policy.target_column, given and given.column))
     raise PolicyError(
         f"options.target: the policy names {names}, and the algorithm {algorithm.name!r} has {has}; name it in the "
-        "policy, as options of mondrian"
+        f"policy, as options of {', '.join(TARGETED)}"
     )
 
 

@@ -37,10 +37,8 @@ if TYPE_CHECKING:
 
 ALL_QUASI = "quasi-identifier"
 """The name of the quasi-identifier that is made of all quasi columns, when a policy names none."""
-
-
-TARGETED = "mondrian"
-"""The algorithm that may have a target."""
+TARGETED = ("lattice", "regroup", "mondrian")
+"""The algorithms that may have a target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +406,7 @@ class Policy:
     @property
     def target_column(self) -> str | None:
         """The column that the algorithm's options name as what others will want to predict."""
-        given = self.options.get("target") if self.algorithm == TARGETED else None
+        given = self.options.get("target") if self.algorithm in TARGETED else None
         found = given.get("column") if isinstance(given, Mapping) else given
         return found if isinstance(found, str) else None
 

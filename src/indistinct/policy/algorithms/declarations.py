@@ -74,13 +74,17 @@ class LatticeOptions(FullDomainDeclaration, PeopleAndLinks):
     is_exact: ClassVar[bool] = True
 
     measure: QualityMeasure | str = "precision"
+    target: str | Mapping[str, Any] | None = None
 
     def mistakes(self) -> Iterator[str]:
         yield from measure_mistakes(self, self.measure)
+        yield from target_mistakes(self.target)
+        if self.target is not None and name_of(self.measure) != "precision":
+            yield "measure: with a target nothing else is measured; leave one of them out"
 
     def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """Where rows may be suppressed it may climb higher than it must, to suppress fewer."""
-        return () if may_suppress else ("minimal",)
+        """Where rows may be suppressed it may climb higher than it must, to suppress fewer; for a target as well."""
+        return () if may_suppress or self.target is not None else ("minimal",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,10 +277,12 @@ class RegroupOptions(RaisedAtRandom, PeopleAndLinks):
     labels: LabelKind = "hierarchy"
     random_raise: float = 0.0
     effort: int = 0
+    target: str | Mapping[str, Any] | None = None
 
     def mistakes(self) -> Iterator[str]:
         yield from measure_mistakes(self, self.measure)
         yield from choice_mistakes("labels", self.labels, ("hierarchy", "ranges"))
+        yield from target_mistakes(self.target)
         if self.labels == "ranges" and name_of(self.measure) in ("precision", "entropy"):
             yield "measure: ranges and sets are measured by 'loss' or 'ncp'"
         yield from RaisedAtRandom.mistakes(self)

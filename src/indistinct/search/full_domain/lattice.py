@@ -15,7 +15,7 @@ import numpy as np
 
 from indistinct.counting import Node
 from indistinct.errors import InterruptedSearchError
-from indistinct.policy.algorithms import LatticeOptions
+from indistinct.policy.algorithms import LatticeOptions, PredictionTarget
 from indistinct.progress import Watch
 from indistinct.quality import Completeness, QualityMeasure
 from indistinct.recoding import FullDomainRecoding, Outcome
@@ -24,6 +24,7 @@ from indistinct.search.full_domain.best_node.branch_and_bound import CACHED_TUPL
 from indistinct.search.full_domain.best_node.counters import GroupCounter, Stairs
 from indistinct.search.full_domain.best_node.incumbent import DIGITS
 from indistinct.search.full_domain.best_node.value_counter import ValueCounter
+from indistinct.search.full_domain.target_loss import TargetLoss
 from indistinct.search.task import Task, with_level
 
 
@@ -34,6 +35,9 @@ class Lattice(LatticeOptions, Algorithm):
     the policy's columns, so the answer depends on the table and the policy alone. With a time limit the best node
     found so far is given, and the release says that it is not proven. Nor is it where the table was counted above its
     lowest node, because it has too many tuples: the answer is then the best above that start node only.
+
+    With a ``target`` it is the node that leaves the least spread of that column within groups, see ``TargetLoss``,
+    exactly, in place of a measure. The search is not blind: it looks at that column.
     """
 
     __slots__ = ()
@@ -44,10 +48,20 @@ class Lattice(LatticeOptions, Algorithm):
     def run(self, task: Task, watch: Watch) -> FullDomainRecoding:
         """Return the recoding of least loss that satisfies the policy."""
         assert not isinstance(self.measure, str)  # resolved when made
-        found = Search(task, watch).optimum(self.measure)
+        named = PredictionTarget.of(self.target)
+        of_target = None if named is None else TargetLoss(task, named)
+        found = Search(task, watch).optimum(of_target or self.measure)
         if found is None:
             raise task.infeasible(task.budget)
+        if of_target is not None:
+            of_target.refuse(found.loss)
         return found.proven_or_not()
+
+    @property
+    def optimizes(self) -> QualityMeasure | None:
+        """The measure, or none beside a target."""
+        assert not isinstance(self.measure, str)  # resolved when made
+        return None if self.target is not None else self.measure
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from indistinct.search.local.aligned_profiles import Aligning
 from indistinct.search.local.groups.partition import blocks_of, stay_safe
 from indistinct.search.local.kernels import column_widths, cut_scores, cutting
 from indistinct.search.local.kernels.target_scores import ListedCuts, TargetSums, score_for_target
-from indistinct.search.local.target_cuts import TargetOfRows
+from indistinct.search.target_of_rows import TargetOfRows
 from indistinct.search.task import Task
 
 
@@ -48,8 +48,9 @@ class Mondrian(MondrianOptions, Aligning):
 
     ``target`` names a sensitive column that others will want to predict, see ``PredictionTarget``. Cuts that tell
     something of it come first: the one that saves most entropy of its classes, or most squared distance of its numbers
-    from their mean. Ranges and sets are then cut between any two neighbours, sets in the order of the target's mean.
-    The search is not blind: it looks at that column.
+    from their mean. A cut tells something if it saves more bits than it takes to name a row of the table, log2 of the
+    rows; others follow chance. Ranges and sets are then cut between any two neighbours, sets in the order of the
+    target's mean. The search is not blind: it looks at that column.
 
     With ``random_raise`` chance raises some labels, so that none can be sharpened: about so many times as many as are
     generalized, which loses about that much more.
@@ -71,12 +72,12 @@ class Mondrian(MondrianOptions, Aligning):
 
     def group(self, task: Task, watch: Watch) -> LocalRecoding:
         """Return the groups of the cuts with their lowest labels; the time limit leaves those that are cut so far."""
-        pieces, is_cut_short = self.cut(task, watch)
-        recoding = stay_safe(task, LocalRecoding.of_pieces(task.frequencies, pieces, self.labels), self.labels)
-        return replace(recoding, is_cut_short=is_cut_short)
+        cut = self.cut(task, watch)
+        recoding = stay_safe(task, LocalRecoding.of_pieces(task.frequencies, cut.pieces, self.labels), self.labels)
+        return replace(recoding, is_cut_short=cut.is_cut_short)
 
-    def cut(self, task: Task, watch: Watch) -> tuple[Pieces, bool]:
-        """Return the rows of each part that is cut no further, and whether the time limit came before that."""
+    def cut(self, task: Task, watch: Watch) -> CutRows:
+        """Return the rows of each part that is cut no further."""
         frequencies = task.frequencies
         block_of, blocks = blocks_of(task)
         task = task.without(block_of == SUPPRESSED)
@@ -85,6 +86,8 @@ class Mondrian(MondrianOptions, Aligning):
         axes, ranks = _axes(task, self.labels, target)
         rules = cut_scores.CutRules(task.largest_k(), self.choose == "loss", not self.strict)
         uncut = _Parts.of_blocks(block_of, blocks, frequencies.entries.counts, ranks)
+        if target is not None:
+            target.new_blocks(blocks)
         final: list[_Parts] = []
         while len(uncut) and not watch.time_is_up():
             watch.report("search", sum(len(parts.rows) for parts in final), len(block_of))
@@ -97,7 +100,21 @@ class Mondrian(MondrianOptions, Aligning):
             np.append(groups.rows, frequencies.entries.counts[suppressed]),
             np.append(groups.numbers, np.full(len(suppressed), SUPPRESSED)),
         )
-        return pieces, len(uncut) > 0
+        own_blocks = np.full(len(block_of), SUPPRESSED)
+        if target is not None:
+            own_blocks[groups.entries] = np.unique(groups.blocks, return_inverse=True)[1].ravel()[groups.numbers]
+        return CutRows(pieces, len(uncut) > 0, own_blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class CutRows:
+    """The rows of the parts that Mondrian made."""
+
+    pieces: Pieces
+    is_cut_short: bool
+    """The time limit came before all cuts were made."""
+    block_of: IntArray
+    """With a target, the block of each entry: within a block no cut tells anything of the target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +127,16 @@ class _Parts:
     """(columns, pieces)"""
     starts: IntArray
     """Where the pieces of each group start, and where the last one's end."""
+    blocks: IntArray
+    """The block of each group: cuts that tell something of a target make new ones."""
 
     @classmethod
     def of_blocks(cls, block_of: IntArray, blocks: int, counts: IntArray, ranks: NDArray[np.int32]) -> _Parts:
         """Return each block as one group; what is in none is left out."""
         entries = np.arange(len(block_of))
         released = entries[block_of != SUPPRESSED]
-        whole = cls(entries, counts, ranks, np.array([0, len(entries)]))
-        return whole.cut_to(released, counts[released], block_of[released], blocks)
+        whole = cls(entries, counts, ranks, np.array([0, len(entries)]), np.zeros(1, np.int64))
+        return whole.cut_to(released, counts[released], block_of[released], np.arange(blocks))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -127,18 +146,19 @@ class _Parts:
         """The number of each piece's group."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
-    def cut_to(self, source: IntArray, rows: IntArray, parts: IntArray, number: int) -> _Parts:
-        """Return so many groups, made of these rows of these pieces."""
-        order, starts = cutting.arrange(parts, number)
+    def cut_to(self, source: IntArray, rows: IntArray, parts: IntArray, blocks: IntArray) -> _Parts:
+        """Return groups of these blocks, made of these rows of these pieces."""
+        order, starts = cutting.arrange(parts, len(blocks))
         source = source[order]
-        return _Parts(self.entries[source], rows[order], np.take(self.ranks, source, axis=1), starts)
+        return _Parts(self.entries[source], rows[order], np.take(self.ranks, source, axis=1), starts, blocks)
 
     def only(self, is_chosen: BoolArray) -> _Parts:
         """Return some of the groups."""
         lengths = np.diff(self.starts)
         pieces = np.flatnonzero(np.repeat(is_chosen, lengths))
         starts = np.append(0, np.cumsum(lengths[is_chosen]))
-        return _Parts(self.entries[pieces], self.rows[pieces], np.take(self.ranks, pieces, axis=1), starts)
+        ranks = np.take(self.ranks, pieces, axis=1)
+        return _Parts(self.entries[pieces], self.rows[pieces], ranks, starts, self.blocks[is_chosen])
 
 
 def _join_parts(several: Sequence[_Parts]) -> _Parts:
@@ -148,6 +168,7 @@ def _join_parts(several: Sequence[_Parts]) -> _Parts:
         np.concatenate([parts.rows for parts in several]),
         np.concatenate([parts.ranks for parts in several], axis=1),
         np.append(0, np.cumsum(lengths)),
+        np.concatenate([parts.blocks for parts in several]),
     )
 
 
@@ -166,9 +187,10 @@ def _cut_all(
     if target is None:
         made, stays = _cut_by(listed, task, parts, axes, None)
         return made, parts.only(stays)
-    sums = TargetSums(target.sums(parts.entries, parts.rows), target.is_number)
+    sums = TargetSums(target.sums(parts.entries, parts.rows), target.is_number, target.least_bits)
     telling = score_for_target(parts.ranks, parts.rows, parts.starts, sums, axes, rules.least, listed)
     made, stays = _cut_by(telling, task, parts, axes, target)
+    made = replace(made, blocks=target.new_blocks(len(made)))
     others = parts.only(stays)
     rest = ListedCuts(listed.scores[stays], listed.spans[stays])
     made_by_width, stays = _cut_by(rest, task, others, axes, target)
@@ -200,7 +222,8 @@ def _cut_by(
         taken = is_allowed[cut_of[part_of]]
         source, rows, part_of = source[taken], rows[taken], part_of[taken]
         exists = np.bincount(part_of, minlength=len(cut_of)) > 0
-        made.append(parts.cut_to(source, rows, (np.cumsum(exists) - 1)[part_of], int(exists.sum())))
+        blocks = parts.blocks[groups[cut_of[exists]]]
+        made.append(parts.cut_to(source, rows, (np.cumsum(exists) - 1)[part_of], blocks))
         stays[groups[is_allowed]] = False
         groups, places = groups[~is_allowed], places[~is_allowed]
         scores[groups, places] = cut_scores.NONE

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.counting import IntArray
-from indistinct.policy.algorithms import RegroupOptions
+from indistinct.policy.algorithms import PredictionTarget, RegroupOptions
 from indistinct.progress import Watch
 from indistinct.quality.measures import CellMeasure
-from indistinct.recoding import LocalRecoding, Pieces
+from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.search.local.aligned_profiles import Aligning
 from indistinct.search.local.groups.anneal import MOST_THREADS, Annealing, cool, descend
 from indistinct.search.local.groups.kernels import first_groups, near_tuples
@@ -30,11 +30,12 @@ from indistinct.search.local.groups.kernels.parcel_groups import (
 )
 from indistinct.search.local.groups.nearness import FEWEST_FAR, NEAR, SEED, Finder, Ranks, lay_out_prices, sort_keys
 from indistinct.search.local.groups.parcel_search import ParcelSearch
-from indistinct.search.local.groups.partition import partition_tuples, stay_safe
+from indistinct.search.local.groups.partition import blocks_of, partition_tuples, stay_safe
 from indistinct.search.local.groups.repair_by_rebuilding import RepairByRebuilding
 from indistinct.search.local.groups.space import Space
 from indistinct.search.local.lower_for_known import lower_labels
-from indistinct.search.local.mondrian import Mondrian
+from indistinct.search.local.mondrian import CutRows, Mondrian
+from indistinct.search.target_of_rows import TargetOfRows, affordable_blocks
 from indistinct.search.task import Task
 
 CUTTING = 0.2
@@ -68,6 +69,9 @@ class Regroup(RegroupOptions, Aligning):
     The same table gives the same groups. With ``random_raise`` chance raises some labels, so that none can be
     sharpened: about so many times as many as are generalized, which loses about that much more.
 
+    With a ``target`` rows are first divided by the cuts of Mondrian that tell something of that column, see there, and
+    groups are made and improved within these blocks: they tell as much of it and lose less. The search is not blind.
+
     Without a time limit the search ends after a minute, and the release says so. With one, groups are improved by
     simulated annealing for 85 % of it, in several threads. With ``effort`` each row that needs company is tried so
     often, in one thread; without a time limit the same table then gives the same groups.
@@ -83,23 +87,46 @@ class Regroup(RegroupOptions, Aligning):
         """Return the recoding to groups that no pass improved much."""
         assert isinstance(self.measure, CellMeasure)  # resolved when made
         # not within the minute, of which kernels that are compiled first would take most: a start is always the same
-        cut, is_cut_short = Mondrian(strict=False, labels=self.labels).cut(task, watch.part(CUTTING))
+        mondrian = Mondrian(strict=self.target is not None, labels=self.labels, target=self.target)
+        cut = mondrian.cut(task, watch.part(CUTTING))
+        blocks = None if self.target is None else _safe_blocks(task, cut)
         watch = watch.ending_after(self.ends_after)
         annealing = Annealing.of(self.effort, watch)
         asks_sensitive = any(model.asks_sensitive for model in task.models)
         finish = None
         if asks_sensitive or task.counts_people:
-            finish = RepairByRebuilding(self.measure, self.labels, watch, annealing)
+            own = None if self.target is None else cut.pieces  # others would not keep to the blocks
+            finish = RepairByRebuilding(self.measure, self.labels, watch, annealing, own)
         is_later = asks_sensitive and not task.counts_people  # rebuilt groups are annealed, and only rows are rebuilt
         group = partial(group_tuples, annealing=None if is_later else annealing)
-        start = None if is_cut_short else cut
-        found = partition_tuples(task, watch, self.measure, self.labels, group, finish, start)
+        start = None if cut.is_cut_short and self.target is None else cut.pieces
+        found = partition_tuples(task, watch, self.measure, self.labels, group, finish, start, blocks)
+        if blocks is not None:
+            found = self._within_alike(task, found, cut, blocks)
         if start is not None:
             cut_only = stay_safe(task, LocalRecoding.of_pieces(task.frequencies, start, self.labels), self.labels)
             found = min(found, cut_only, key=self.measure.loss)
         if watch.time_limit is None and watch.time_is_up():
             found = replace(found, is_cut_short=True)
         return lower_labels(task, found) if self.labels == "hierarchy" else found
+
+    def _within_alike(self, task: Task, found: LocalRecoding, cut: CutRows, block_of: IntArray) -> LocalRecoding:
+        """Return groups of which no more rows stand among their like than may be: some blocks keep Mondrian's."""
+        named = PredictionTarget.of(self.target)
+        if named is None or named.max_alike >= 1:
+            return found
+        target = TargetOfRows.of(task, named)
+        pieces = affordable_blocks(target, (found.pieces, cut.pieces), block_of)
+        return stay_safe(task, LocalRecoding.of_pieces(task.frequencies, pieces, self.labels), self.labels)
+
+
+def _safe_blocks(task: Task, cut: CutRows) -> IntArray:
+    """Return the blocks that cuts for a target made, or one if somebody who stands in several groups makes one fail."""
+    is_in = cut.block_of != SUPPRESSED
+    entries = np.flatnonzero(is_in)
+    rows, number = task.frequencies.entries.counts[entries], int(cut.block_of.max(initial=-1)) + 1
+    judged = task.without(~is_in).safe_parts(entries, rows, cut.block_of[entries], number)
+    return cut.block_of if judged.all() else blocks_of(task)[0]
 
 
 def group_tuples(space: Space, k: int, watch: Watch, annealing: Annealing | None = None) -> Pieces:

@@ -115,10 +115,12 @@ def partition_tuples(
     group: Grouping,
     finish: Finishing | None = None,
     start: Pieces | None = None,
+    given_blocks: IntArray | None = None,
 ) -> LocalRecoding:
     """Group the tuples of each block, make the groups safe for every model, and give them their labels.
 
     What makes them safe is ``made_safe``, if nothing else is given. A grouping may begin with the groups of ``start``.
+    ``given_blocks`` are finer than need be, and safe.
     """
     frequencies = task.frequencies
     space = Space.of(frequencies, measure, labels)
@@ -126,7 +128,8 @@ def partition_tuples(
         first_groups = np.full(len(space.counts), SUPPRESSED)
         first_groups[start.tuples] = start.groups
         space = replace(space, first_groups=first_groups)
-    block_of, blocks = blocks_of(task)
+    block_of = blocks_of(task)[0] if given_blocks is None else given_blocks
+    blocks = int(block_of.max(initial=-1)) + 1
     task = task.without(block_of == SUPPRESSED)
     units = Units.of(frequencies, of_tuples=finish is not None)
     points, block_of_unit = units.points(space), block_of[units.first]

@@ -61,15 +61,18 @@ class RepairByRebuilding:
     labels: LabelKind
     watch: Watch
     annealing: Annealing | None
+    cut: Pieces | None = None
+    """Mondrian's groups, if they are known."""
 
     def __call__(self, task: Task, space: Space, block_of: IntArray, pieces: Pieces, groups: int) -> Pieces:
         """Return safe groups that cost little, and never more than Mondrian's; those given, if all of them are safe."""
         stays = pieces.groups != SUPPRESSED
         if task.safe_parts(pieces.tuples[stays], pieces.rows[stays], pieces.groups[stays], groups).all():
             return pieces
-        cut, _ = Mondrian(strict=False, labels=self.labels).cut(
-            task, replace(self.watch, time_limit=None, ends_after=None)
-        )  # seconds
+        cut = self.cut
+        if cut is None:  # it takes seconds
+            unlimited = replace(self.watch, time_limit=None, ends_after=None)
+            cut = Mondrian(strict=False, labels=self.labels).cut(task, unlimited).pieces
         repair = GroupRepair.of(task, space, block_of, self.watch) if has_rules(task) else None
         first = self.watch.part(FIRST)
         found = pieces if repair is None else repair.rebuild_groups(pieces, first, None)

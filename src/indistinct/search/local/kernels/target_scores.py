@@ -11,12 +11,10 @@ import numpy as np
 
 from indistinct.array_types import Array, FloatArray, IntArray
 from indistinct.kernel import kernel
+from indistinct.search.kernels.target_spread import ROUNDING, spread, tells
 from indistinct.search.local.kernels.column_widths import LABEL, Axes
 from indistinct.search.local.kernels.cut_scores import NONE, tally_values
 from indistinct.search.local.kernels.cutting import ALONE, APART, HALVES, KINDS, ROWS, VALUES, assign, make_room
-
-LEAST_GAIN = 1e-9
-"""A cut that saves less for a row tells nothing."""
 
 
 class TargetSums(NamedTuple):
@@ -24,10 +22,12 @@ class TargetSums(NamedTuple):
 
     ``sums``       (pieces, classes) float64: the rows of each class; or (pieces, 2): numbers and squares, summed
     ``is_number``  the second
+    ``least_bits`` a cut that makes the target likelier by no more bits tells nothing
     """
 
     sums: FloatArray
     is_number: bool
+    least_bits: float
 
 
 class TargetRoom(NamedTuple):
@@ -90,7 +90,7 @@ def _score_groups(
         own, own_rows, sums = ranks[:, begin:end], rows[begin:end], target.sums[begin:end]
         total = _add_pieces(own_rows, sums, room.parts, -1, whole)
         before = spread(total, whole, target.is_number)
-        if total < 2 * least or before <= LEAST_GAIN * total:
+        if total < 2 * least or before <= ROUNDING * total:
             continue
         for column in range(len(ranks)):
             if axes.kinds[column] == LABEL:
@@ -99,11 +99,11 @@ def _score_groups(
                     if listed.scores[group, place] > NONE:
                         number = assign(own, own_rows, axes, place, listed.spans[group, place], room.room, room.parts)
                         after = _spread_of_parts(own_rows, sums, number, target.is_number, room)
-                        if before - after > LEAST_GAIN * total:
+                        if tells(before, after, total, target.is_number, target.least_bits):
                             found.scores[group, place] = (before - after) / total
             else:
                 gain, last = _best_boundary(own[column], own_rows, sums, before, least, target.is_number, room)
-                if last >= 0:
+                if last >= 0 and tells(before, before - gain, total, target.is_number, target.least_bits):
                     place = column * KINDS + HALVES
                     found.scores[group, place] = gain / total
                     found.spans[group, place, 0] = room.room[VALUES, 0]
@@ -155,7 +155,7 @@ def _best_boundary(
             tallied[place_of[ranks[piece]], one] += sums[piece, one]
     for one in range(len(whole)):
         left[one] = 0.0
-    below, best, last = 0, LEAST_GAIN * total, -1
+    below, best, last = 0, 0.0, -1
     for place in range(number - 1):
         below += table[ROWS, place]
         for one in range(len(whole)):
@@ -166,19 +166,3 @@ def _best_boundary(
             if before - after > best:
                 best, last = before - after, place
     return best, last
-
-
-@kernel
-def spread(rows: int, sums: FloatArray, is_number: bool) -> float:
-    """Return how far the target of so many rows is from being one value: rows times entropy in bits, or the sum of
-    squares around their mean.
-    """
-    found = 0.0
-    if rows > 0 and is_number:
-        found = sums[1] - sums[0] * sums[0] / rows
-    elif rows > 0:
-        found = rows * np.log2(float(rows))
-        for number in sums:
-            if number > 0.0:
-                found -= number * np.log2(number)
-    return max(0.0, float(found))
