@@ -15,11 +15,19 @@ from benchmarks.setting import Figures, K, Setting, say
 from indistinct.pipeline.stages import count, open_tables
 from indistinct.progress import Watch
 from indistinct.recoding.histories import table_of_entries
+from indistinct.search.algorithm import algorithm_of, as_algorithm
 from indistinct.search.histories.events import Events, dense
-from indistinct.search.histories.levels import LevelSearch
+from indistinct.search.histories.history_search import label_histories
+from indistinct.search.histories.levels import LabelledEvents, LevelSearch
 
-JOBS = ((1_000, 1), (1_000, 2), (1_000, 3), (10_000, 1), (10_000, 2), (10_000, 3), (100_000, 2))
-"""People, and events that others know."""
+KNOWN = {"1": ix.Knows(1), "1 dated, 1 not": ix.Knows(dated=1, undated=1), "2": ix.Knows(2), "3": ix.Knows(3)}
+"""What others know of a person's events."""
+JOBS = (
+    *((1_000, known, 5 if known in "12" else 1) for known in KNOWN),
+    *((10_000, known, 5 if known in "2" else 1) for known in KNOWN),
+    (100_000, "2", 1),
+)
+"""People, events that others know, and how many tables are drawn."""
 COMPARED = 10_000
 """With more people the plainer ways are not run."""
 EVENTS_EACH = 12
@@ -55,7 +63,7 @@ def claims(people: int, seed: int = SEED) -> dict[str, pa.Table]:
     }
 
 
-def policy(known: int) -> ix.Policy:
+def policy(known: ix.Knows) -> ix.Policy:
     """Return a policy of claims of which others know some."""
     return ix.Policy(
         tables={
@@ -72,34 +80,37 @@ def policy(known: int) -> ix.Policy:
         },
         privacy=[ix.KAnonymity(K)],
         person="person",
-        knows=ix.Knows(known),
+        knows=known,
     )
 
 
 def run_histories(setting: Setting) -> list[Figures]:
     """Release each set of claims, and compare with plainer ways where people are few."""
     found: list[Figures] = []
-    for people, known in setting.few(JOBS, 2):
-        tables = claims(QUICK_PEOPLE if setting.is_quick else people)
-        start = time.process_time()
-        with ix.anonymize(tables, policy(known)) as release:
-            seconds = time.process_time() - start
-            said = release.facts.tables["claims"]
-            one = {"people": people, "known": known, "events": said.eligible, "way": "indistinct"}
-            found.append(one | {"kept": said.released / max(1, said.eligible or 1), "cpu_seconds": seconds})
-            found[-1]["ncp"] = _loss_of(release, tables, known)
-        say(f"  {people} people, {known} known: {found[-1]['kept']:.4f} kept, {seconds:.1f} s CPU")
-        if people <= COMPARED and known <= 2:
-            found += [one | figures for figures in _plainer_ways(tables, known)]
+    for people, known, seeds in setting.few(JOBS, 2):
+        for seed in range(SEED, SEED + (1 if setting.is_quick else seeds)):
+            tables = claims(QUICK_PEOPLE if setting.is_quick else people, seed)
+            one = {"people": people, "known": known, "seed": seed}
+            start = time.process_time()
+            with ix.anonymize(tables, policy(KNOWN[known])) as release:
+                seconds = time.process_time() - start
+                said = release.facts.tables["claims"]
+                kept = said.released / max(1, said.eligible or 1)
+            say(f"  {people} people, {known} known: {kept:.4f} kept, {seconds:.1f} s CPU")
+            opened = _open_events(tables, KNOWN[known])
+            found.append(one | opened.figures("indistinct", opened.found.kept, kept, start) | {"cpu_seconds": seconds})
+            if people <= COMPARED:
+                found += [one | figures for figures in _plainer_ways(opened, KNOWN[known])]
     return found
 
 
 @dataclass(frozen=True)
 class _Opened:
-    """Events in one group of all people."""
+    """Events of people in groups of equal rows, as a release has them, and its labels of events."""
 
     events: Events
     search: LevelSearch
+    found: LabelledEvents
 
     @property
     def whole(self) -> float:
@@ -110,47 +121,50 @@ class _Opened:
         """Return what is known of one way."""
         return {
             "way": way,
-            "kept": left / max(1, len(self.events)),
+            "kept": left,
             "ncp": 1 - kept / max(1.0, self.whole),
             "cpu_seconds": time.process_time() - start,
         }
 
 
-def _open_events(tables: dict[str, pa.Table], known: int) -> _Opened:
+def _open_events(tables: dict[str, pa.Table], known: ix.Knows) -> _Opened:
     asked, watch = policy(known), Watch()
     with open_tables(tables, asked) as opened, count(opened, asked, watch) as counted:
         frequencies = counted.task.frequencies
         events = Events.of(frequencies, asked, table_of_entries(frequencies))
-    groups = np.zeros(len(tables["people"]), np.int64)
-    return _Opened(events, LevelSearch(events, groups, K, watch))
+        found = label_histories(counted.task, events, as_algorithm(algorithm_of(asked)), watch)
+    return _Opened(events, LevelSearch(events, found.rows.groups, K, watch), found.events)
 
 
-def _loss_of(release: ix.Release, tables: dict[str, pa.Table], known: int) -> float:
-    """Return the NCP of the claims of a release, where a claim that was dropped loses everything."""
-    opened = _open_events(tables, known)
-    released = release.tables["claims"]
-    kept = 0.0
-    for column, name in zip(opened.events.columns, ("code", "day"), strict=True):
-        of_text = dict(zip(column.labels.texts, column.kept.tolist(), strict=True))
-        kept += sum(of_text[text] for text in map(str, released[name].to_pylist()))
-    return 1 - kept / max(1.0, opened.whole)
-
-
-def _plainer_ways(tables: dict[str, pa.Table], known: int) -> list[Figures]:
-    """Return one level a column with dropping, dropping alone, and Apriori anonymisation."""
-    opened = _open_events(tables, known)
+def _plainer_ways(opened: _Opened, known: ix.Knows) -> list[Figures]:
+    """Return one level a column with dropping, dropping alone, Apriori anonymisation, and a bound on all."""
     found = []
     start = time.process_time()
-    nodes = product(*(range(len(column.places)) for column in opened.events.columns))
-    best = max((opened.search.at(node) for node in nodes), key=lambda one: one.kept)
-    found.append(opened.figures("one level a column, and dropping", best.kept, float(best.is_left.sum()), start))
+    best, _ = opened.search.best_of_all()
+    found.append(opened.figures("one level a column, and dropping", best.kept, float(best.is_left.mean()), start))
     start = time.process_time()
     alone = opened.search.at((0,) * len(opened.events.columns))
-    found.append(opened.figures("dropping alone", alone.kept, float(alone.is_left.sum()), start))
+    found.append(opened.figures("dropping alone", alone.kept, float(alone.is_left.mean()), start))
+    if known.events is not None and known.together <= 2:
+        start = time.process_time()
+        kept = _apriori(opened, known.together)
+        found.append(opened.figures("Apriori anonymisation", kept, float(opened.search.is_there.mean()), start))
     start = time.process_time()
-    kept = _apriori(opened, known)
-    found.append(opened.figures("Apriori anonymisation", kept, float(len(opened.events)), start))
-    return found
+    return [*found, opened.figures("at least", _most_kept(opened), 1.0, start)]
+
+
+def _most_kept(opened: _Opened) -> float:
+    """Return a bound: each event has the finest label under which k people of its group have an event at all."""
+    events, search = opened.events, opened.search
+    most = np.zeros(len(events))
+    there = np.flatnonzero(search.is_there)
+    for node in product(*(range(len(column.places)) for column in events.columns)):
+        codes = events.codes_at(node)
+        labels = events.numbers(codes, search.groups)[0][there]
+        held = np.unique(np.stack([labels, events.persons[there]]), axis=1)[0]
+        is_shared = np.bincount(held, minlength=int(labels.max(initial=0)) + 1)[labels] >= K
+        most[there] = np.maximum(most[there], events.sum_kept(codes)[there] * is_shared)
+    return float(most.sum())
 
 
 def _apriori(opened: _Opened, known: int) -> float:
@@ -163,13 +177,16 @@ def _apriori(opened: _Opened, known: int) -> float:
     events = opened.events
     heights = [len(column.places) - 1 for column in events.columns]
     chain = [(0, day) for day in range(heights[1] + 1)] + [(code, heights[1]) for code in range(1, heights[0] + 1)]
-    labels = np.stack([_pairs(events, node) for node in chain])
-    step = np.zeros(len(events), np.int64)
-    everyone = np.arange(len(events))
+    there = np.flatnonzero(opened.search.is_there)
+    groups = opened.search.groups[events.persons]
+    labels = np.stack([dense(_pairs(events, node) * (int(groups.max(initial=0)) + 2) + groups) for node in chain])
+    labels, persons = labels[:, there], events.persons[there]
+    step = np.zeros(len(there), np.int64)
+    everyone = np.arange(len(there))
     for size in range(1, known + 1):
         while True:
             own = dense(labels[step, everyone] * len(chain) + step)
-            rare = _labels_of_rare_sets(events.persons, own, size)
+            rare = _labels_of_rare_sets(persons, own, size)
             if not len(rare):
                 break
             climbs = np.isin(own, rare) & (step < len(chain) - 1)
@@ -181,7 +198,7 @@ def _apriori(opened: _Opened, known: int) -> float:
                 step = np.where(np.isin(labels[goal], above), np.maximum(step, goal), step)
     kept = 0.0
     for number, node in enumerate(chain):
-        mine = step == number
+        mine = there[step == number]
         kept += float(events.sum_kept(events.codes_at(node))[mine].sum())
     return kept
 
@@ -212,17 +229,40 @@ def section(figures: list[Figures]) -> str:
     """Return the section of the page."""
     text = f"""made-up claims, {EVENTS_EACH} a person, with a code of a tree like ICD and a day of five years; k = {K}.
 Whoever knows so many claims of a person, beside her year of birth and sex, finds k people. Each cell is the share of
-claims released, the NCP of all claims (a dropped one loses all) and CPU seconds. The plainer ways have all people in
-one group and heed no people's rows; dropping alone keeps nothing; Apriori anonymisation heeds no claim that a person
-has twice."""
-    ways = [way for way in dict.fromkeys(one["way"] for one in figures) if way != "dropping alone"]
-    jobs = dict.fromkeys((one["people"], one["known"]) for one in figures)
-    cells = {(one["people"], one["known"], one["way"]): _cell(one) for one in figures}
-    rows = [[*(f"{number:,}" for number in job), *(cells.get((*job, way), "") for way in ways)] for job in jobs]
-    heads = ["people", "known", *ways]
+claims released, the NCP of all claims (a dropped one loses all) and CPU seconds, on average over the tables drawn. The
+plainer ways have the same people's rows; dropping alone keeps nothing; Apriori anonymisation heeds no claim that a
+person has twice. *Best in* counts the tables where no plainer way has less NCP. *At least* is a bound on the NCP for
+these rows: each claim has the finest label under which k people have a claim."""
+    others = {"indistinct", "dropping alone", "at least"}
+    ways = ["indistinct", *(way for way in dict.fromkeys(one["way"] for one in figures) if way not in others)]
+    rows = []
+    for job in dict.fromkeys((one["people"], one["known"]) for one in figures):
+        mine = [one for one in figures if (one["people"], one["known"]) == job]
+        cells = [_cell([one for one in mine if one["way"] == way]) for way in ways]
+        bound = _mean(mine, "at least", "ncp")
+        rows.append([f"{job[0]:,}", job[1], *cells, _best_in(mine), "" if bound is None else f"{bound:.3f}"])
+    heads = ["people", "known", *ways, "best in", "at least"]
     return shown.section("Histories", "histories", text, shown.table(heads, rows))
 
 
-def _cell(one: Figures) -> str:
+def _best_in(figures: list[Figures]) -> str:
+    """Return in how many tables nothing plainer loses less."""
+    seeds = dict.fromkeys(one["seed"] for one in figures)
+    ncp = {(one["seed"], one["way"]): one["ncp"] for one in figures if one["way"] != "at least"}
+    if len(ncp) == len(seeds):
+        return ""
+    best = [min(loss for (own, _), loss in ncp.items() if own == seed) >= ncp[seed, "indistinct"] for seed in seeds]
+    return f"{sum(best)} of {len(best)}"
+
+
+def _mean(figures: list[Figures], way: str, what: str) -> float | None:
+    own = [one[what] for one in figures if one["way"] == way]
+    return sum(own) / len(own) if own else None
+
+
+def _cell(figures: list[Figures]) -> str:
     """Return the claims that are kept, the NCP and the CPU seconds of one way."""
-    return f"{one['kept']:.1%}, {one['ncp']:.3f}, {shown.seconds(one['cpu_seconds'])}"
+    if not figures:
+        return ""
+    kept, ncp, seconds = (sum(one[what] for one in figures) / len(figures) for what in ("kept", "ncp", "cpu_seconds"))
+    return f"{kept:.1%}, {ncp:.3f}, {shown.seconds(seconds)}"

@@ -16,8 +16,15 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from helpers.profiles import examples
+from indistinct.pipeline.stages import count, open_tables
 from indistinct.policy import Knows
+from indistinct.progress import Watch
 from indistinct.proof.history_sets import ReleasedEvents, count_sets
+from indistinct.recoding.histories import table_of_entries
+from indistinct.search.algorithm import algorithm_of, as_algorithm
+from indistinct.search.histories.events import Events
+from indistinct.search.histories.history_search import label_histories
+from indistinct.search.histories.levels import LevelSearch
 
 CODES = {"A1": "A", "A2": "A", "B1": "B", "B2": "B"}
 TREE = ix.levels([[code, chapter] for code, chapter in CODES.items()], top="*")
@@ -134,6 +141,25 @@ def test_whoever_knows_some_events_finds_k_people(people, k, known):
         per_person = [(born, one) for born, events in found for one in sets_of(events, known) if one and any(one)]
         assert check.numbers["sets"] == len(set(per_person))
         assert check.numbers["smallest"] == min(Counter(per_person).values(), default=0)
+
+
+@given(crowds, st.integers(2, 3), KNOWN)
+@examples(30, opens_tables=True)
+def test_nothing_is_lost_that_one_level_a_column_keeps(people, k, known):
+    if len(people) < k:
+        return
+    asked, watch = policy(k, known), Watch()
+    with open_tables(tables(people), asked) as opened, count(opened, asked, watch) as counted:
+        task = counted.task
+        events = Events.of(task.frequencies, asked, table_of_entries(task.frequencies))
+        found = label_histories(task, events, as_algorithm(algorithm_of(asked)), watch)
+    search = LevelSearch(events, found.rows.groups, k, watch)
+    nodes = list(product(*(range(len(column.places)) for column in events.columns)))
+    most = max(search.at(node).kept for node in nodes)
+    assert found.events.kept >= most - 1e-9
+    best, node = search.best_of_all()
+    assert best.kept == pytest.approx(search.at(node).kept)
+    assert best.kept == pytest.approx(most)
 
 
 def is_of(release, people):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,6 +96,11 @@ class Events:
             np.array(kinds.limits, np.int64),
             policy.knows.together,
         )
+
+    def most_sets(self) -> int:
+        """Return how many sets of the most events people have at the most."""
+        numbers: list[int] = np.bincount(self.persons).tolist()
+        return sum(math.comb(number, self.together) for number in numbers) * len(self.kinds) ** self.together
 
     def codes_of(self, levels: IntArray) -> IntArray:
         """Return the label of each event in each column, at a level of its own: (columns, events)."""
@@ -317,8 +322,3 @@ def _one_pass(events: Events, labels: IntArray, left: BoolArray, is_free: BoolAr
     stays = ((places < kept[runs]) | (kept[runs] == held[runs])).all(axis=0)
     left[chosen[~stays]] = False
     return int((~stays).sum())
-
-
-def loss_of(kept: Sequence[float], whole: float) -> float:
-    """Return the share of the whole that is lost where so much is kept."""
-    return 1.0 - sum(kept) / whole if whole > 0 else 0.0

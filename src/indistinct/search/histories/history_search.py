@@ -26,8 +26,8 @@ from indistinct.search.histories.levels import LabelledEvents, LevelSearch
 from indistinct.search.histories.people_rows import PeopleRows, PeopleTable, RecodesTable
 from indistinct.search.task import Task
 
-MANY_EVENTS = 100_000
-"""Of more events labels are found from the top alone, which drops fewest."""
+MANY_SETS = 3_000_000
+"""Where people have more sets of events, labels are found from the top alone, which drops fewest."""
 GROWTH = 8
 """Groups of people are tried that are larger by this factor each time."""
 
@@ -47,11 +47,29 @@ class LabelledHistories:
 
 def search_histories(task: Task, algorithm: RecodesTable, watch: Watch) -> HistoryRecoding:
     """Return a recoding of people and events such that k people share all that may be known of one."""
-    tables = table_of_entries(task.frequencies)
-    events = Events.of(task.frequencies, task.policy, tables)
-    people = PeopleTable.of(task, tables)
-    best, start = None, None
+    events = Events.of(task.frequencies, task.policy, table_of_entries(task.frequencies))
+    recoding = _recoding(task, events, label_histories(task, events, algorithm, watch))
+    allowed = task.frequencies.rows if task.policy.max_suppression is None else task.budget
+    if recoding.suppressed_rows > allowed:
+        known = recoding.known
+        raise InfeasibleError(
+            f"{recoding.suppressed_rows} of {recoding.rows} rows must be suppressed for sets of {known.together} "
+            f"events, {known.dropped} of them events of people who stay, but the policy allows {allowed}; allow more, "
+            "give codes and dates coarser levels, or let fewer events be known"
+        )
+    return recoding
+
+
+def label_histories(task: Task, events: Events, algorithm: RecodesTable, watch: Watch) -> LabelledHistories:
+    """Return the rows of people and the labels of their events that keep most.
+
+    Where there are not too many sets, it keeps no less than one level a column with dropping does for the same rows.
+    """
+    people = PeopleTable.of(task, table_of_entries(task.frequencies))
+    best: LabelledHistories | None = None
+    start: Node | None = None
     k = task.largest_k()
+    is_large = events.most_sets() > MANY_SETS
     for size in reversed(list(_sizes(k, people.people, has_rows=bool(people.positions)))):
         if best is not None and watch.time_is_up():
             best = replace(best, events=replace(best.events, is_cut_short=True))
@@ -64,23 +82,20 @@ def search_histories(task: Task, algorithm: RecodesTable, watch: Watch) -> Histo
             if best is None:
                 raise
             break
-        found, node = _label_events(events, rows, k, watch, start)
-        start = node
-        if best is None or found.kept > best.kept:
-            best = found
-        elif len(events) > MANY_EVENTS:
+        search = LevelSearch(events, rows.groups, k, watch)
+        found = search.with_finer_labels(search.at(search.highest))
+        if not is_large:
+            levels, start = search.best(start)
+            found = search.from_levels(levels, start, found)
+        if best is None or rows.kept + found.kept > best.kept:
+            best = LabelledHistories(rows, found)
+        elif is_large:
             break
     assert best is not None  # the last size is k, which is searched or raises
-    recoding = _recoding(task, events, best)
-    allowed = task.frequencies.rows if task.policy.max_suppression is None else task.budget
-    if recoding.suppressed_rows > allowed:
-        known = recoding.known
-        raise InfeasibleError(
-            f"{recoding.suppressed_rows} of {recoding.rows} rows must be suppressed for sets of {known.together} "
-            f"events, {known.dropped} of them events of people who stay, but the policy allows {allowed}; allow more, "
-            "give codes and dates coarser levels, or let fewer events be known"
-        )
-    return recoding
+    if not is_large and not watch.time_is_up():
+        search = LevelSearch(events, best.rows.groups, k, watch)
+        best = replace(best, events=search.from_levels(*search.best_of_all(), best.events))
+    return best
 
 
 def _sizes(k: int, people: int, *, has_rows: bool) -> Iterator[int]:
@@ -90,19 +105,6 @@ def _sizes(k: int, people: int, *, has_rows: bool) -> Iterator[int]:
         yield size
         size *= GROWTH
     yield max(k, people) if has_rows else k
-
-
-def _label_events(
-    events: Events, rows: PeopleRows, k: int, watch: Watch, start: Node | None
-) -> tuple[LabelledHistories, Node]:
-    """Return the best labels of events for given rows of people, and the level of each column of most of them."""
-    search = LevelSearch(events, rows.groups, k, watch)
-    coarse = search.with_finer_labels(search.at(search.highest))
-    if len(events) > MANY_EVENTS or watch.time_is_up():
-        return LabelledHistories(rows, coarse), search.highest
-    found, node = search.best(start)
-    fine = search.with_finer_labels(search.with_higher_labels(found, node))
-    return LabelledHistories(rows, fine if fine.kept > coarse.kept else coarse), node
 
 
 def _recoding(task: Task, events: Events, found: LabelledHistories) -> HistoryRecoding:

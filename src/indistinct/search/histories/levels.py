@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -16,6 +17,8 @@ from indistinct.search.histories.refining import LabelRefiner
 
 QUICK_PASSES = 2
 """So often rare sets are dropped where levels are only compared."""
+MOST_NODES = 100
+"""So many nodes at most are all compared."""
 MOST_LAYERS = 40
 """So many higher levels are tried for events that would be dropped."""
 
@@ -92,6 +95,29 @@ class LevelSearch:
             node = better
         found = self.at(node)
         return replace(found, is_cut_short=is_cut), node
+
+    def best_of_all(self) -> tuple[LabelledEvents, Node]:
+        """Return the events at the best of all nodes, and the node; where there are many, the best of a descent.
+
+        The first passes keep at least what is left at the end, so a node that keeps less after these is not finished.
+        """
+        spans = [range(column.lowest, len(column.places)) for column in self.events.columns]
+        if math.prod(map(len, spans)) > MOST_NODES or self.watch.time_is_up():
+            return self.best()
+        quick = {node: self.at(node, QUICK_PASSES).kept for node in product(*spans)}
+        best, top = self.at(self.highest), self.highest
+        for node in sorted(quick, key=quick.__getitem__, reverse=True):
+            if quick[node] <= best.kept or self.watch.time_is_up():
+                break
+            found = self.at(node)
+            if found.kept > best.kept:
+                best, top = found, node
+        return best, top
+
+    def from_levels(self, found: LabelledEvents, node: Node, other: LabelledEvents) -> LabelledEvents:
+        """Return the events of a node with higher and finer labels, or another answer if that keeps more."""
+        fine = self.with_finer_labels(self.with_higher_labels(found, node))
+        return max(other, fine, found, key=lambda one: one.kept)
 
     def _neighbours(self, node: Node) -> Iterator[Node]:
         for place, column in enumerate(self.events.columns):
