@@ -5,6 +5,7 @@ The oracle counts every multiset of events of every person in plain Python, and 
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from itertools import combinations, permutations, product
 
@@ -162,6 +163,58 @@ def test_nothing_is_lost_that_one_level_a_column_keeps(people, k, known):
     assert best.kept == pytest.approx(most)
 
 
+def with_results(people, results, alpha, known):
+    """Return tables in which visits have a private result, and a policy of that."""
+    original = tables(people)
+    original["visits"] = original["visits"].append_column(
+        "result", pa.array([results[place % len(results)] for place in range(len(original["visits"]))], pa.string())
+    )
+    own = policy(2, known)
+    visits = own.tables["visits"]
+    columns = {**visits.columns, "result": ix.sensitive()}
+    asked = ix.Policy(
+        tables={**own.tables, "visits": ix.LinkedTable(columns, references={"patient": "people"})},
+        privacy=[ix.KAnonymity(2), ix.AlphaK(alpha, 2)],
+        person="patient",
+        knows=own.knows,
+    )
+    return original, asked
+
+
+def most_sure(released, known):
+    """Return the highest share of a result among the people who have a row and a set of events."""
+    results: dict[str, set[str]] = {row["pseudonym"]: set() for row in released["people"].to_pylist()}
+    for row in released["visits"].to_pylist():
+        results[row["pseudonym"]].add(row["result"])
+    holders: dict[object, list[set[str]]] = {}
+    for own, (born, events) in zip(results.values(), histories(released), strict=True):
+        for chosen in sets_of(events, known):
+            holders.setdefault((born, chosen), []).append(own)
+    shares = [Counter(one for own in some for one in own) for some in holders.values()]
+    pairs = zip(shares, holders.values(), strict=True)
+    return max((most / len(some) for own, some in pairs for most in own.values()), default=0)
+
+
+@given(crowds, st.lists(st.sampled_from("uvw"), min_size=3, max_size=6), st.sampled_from([0.34, 0.5, 0.75]), KNOWN)
+@examples(100, opens_tables=True)
+def test_no_result_is_learned_for_sure_enough(people, results, alpha, known):
+    original, asked = with_results(people, results, alpha, known)
+    try:
+        release = ix.anonymize(original, asked)
+    except ix.InfeasibleError:
+        return
+    with release:
+        assert most_sure(release.tables, known) <= alpha + 1e-9
+        assert smallest_support(histories(release.tables), known) >= 2
+        assert release.verify(original=original).passed
+        wrong = release.tables["visits"].to_pylist()
+        for row in wrong:
+            row["result"] = "u"
+        forged = release.tables | {"visits": pa.Table.from_pylist(wrong, release.tables["visits"].schema)}
+        failed = [check.id for check in ix.verify(forged, asked).checks if not check.passed]
+        assert failed == ["histories.values"] * (most_sure(forged, known) > alpha)
+
+
 def is_of(release, people):
     """Return for each number of events whether no more people have as many in the release than in the original."""
     mine = Counter(len(events) for _, events in histories(release.tables))
@@ -208,6 +261,14 @@ def test_sets_are_counted_as_by_hand(people, together, undated, k):
 
 
 CROWD = [(21, [("A1", 1), ("B1", 2)], ["x"]), (23, [("A2", 2), ("B2", 1)], ["y"]), (21, [("A1", 0)], [])] * 3
+
+
+def test_models_that_ask_for_more_than_shares_are_refused():
+    for model in (ix.LDiversity(2), ix.TCloseness(0.3)):
+        with pytest.raises(ix.PolicyError):
+            dataclasses.replace(with_results(CROWD, ["u"], 0.5, 1)[1], privacy=[model])
+    with pytest.raises(ix.InfeasibleError):
+        ix.anonymize(*with_results(CROWD, ["u"], 0.5, 1))  # two thirds of all people have the one result
 
 
 def test_a_release_in_which_a_set_is_rare_fails():

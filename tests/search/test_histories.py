@@ -78,7 +78,7 @@ def test_breaking_leaves_no_rare_set_whole_and_touches_nothing_that_is_fixed(giv
         return
     items = items_of(given_people, size)
     is_left = np.ones(len(items.labels), np.bool_)
-    items.break_rare(size, k, limits, is_left)
+    items.break_rare(size, k, SimpleNamespace(limits=limits, private=None), is_left)
     assert is_left[items.labels < 20].all()
     shared = Counter(one for own in given_people for one in sets_of(own, size, limits))
     for start, end in zip(items.starts[:-1].tolist(), items.starts[1:].tolist(), strict=True):
@@ -100,7 +100,8 @@ def test_who_stays_leaves_every_set_to_none_or_k(triples, k):
         return
     finer, coarser = (np.unique([row[place] for row in rows], return_inverse=True)[1] for place in (0, 1))
     owners = np.array([person for _, _, person in rows])
-    stays = label_sets.who_stays(finer, coarser, owners, 5, k)
+    stays = np.zeros(5, np.bool_)
+    label_sets.who_stays(finer, coarser, owners, stays, k)
     for coarse in set(coarser.tolist()):
         own = [(f, p) for f, c, p in zip(finer.tolist(), coarser.tolist(), owners.tolist(), strict=True) if c == coarse]
         assert len({p for _, p in own if stays[p]}) in (0, *range(k, 9))

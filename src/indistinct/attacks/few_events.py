@@ -162,7 +162,8 @@ class FindByEvents(Attack):
     def _known_of(self, policy: Policy) -> Knows:
         """Return how many events are known, in full and without time."""
         if self.events or self.undated:
-            found = Knows(dated=self.events, undated=self.undated, time=policy.knows.time if policy.knows else ())
+            time = policy.knows.time if policy.knows and self.undated else ()
+            found = Knows(dated=self.events, undated=self.undated, time=time)
         else:
             found = policy.knows or Knows(2)
         found = found.with_time(policy.parts)

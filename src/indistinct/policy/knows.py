@@ -195,7 +195,8 @@ def _time_mistakes(knows: Knows, parts: Mapping[str, Part]) -> list[str]:
 def model_mistakes_of(models: Any) -> list[str]:
     """List the models that are not asked where some events are known."""
     return [
-        f"privacy: {model.name} is not asked where others know some events; say k-anonymity"
+        f"privacy: {model.name} is not asked where others know some events; say k-anonymity, or alpha-k, with alpha "
+        "as 1 / l in place of l-diversity"
         for model in models
-        if model.name != "k-anonymity"
+        if model.name not in ("k-anonymity", "alpha-k")
     ]

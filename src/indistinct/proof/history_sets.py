@@ -5,14 +5,14 @@ Plain NumPy over people with equally many labels; nothing here shares code with 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb
 
 import numpy as np
 
-from indistinct.array_types import IntArray
+from indistinct.array_types import FloatArray, IntArray
 
 AT_ONCE = 2_000_000
 """So many sets are written at a time."""
@@ -21,13 +21,20 @@ HELD_AT_ONCE = 12_000_000
 MOST_DIGITS = 1 << 62
 
 
+TOLERANCE = 1e-9
+PrivateColumn = tuple[IntArray, IntArray, FloatArray]
+"""Who has which value of a sensitive column, each pair once, and the largest share of each value."""
+
+
 @dataclass(frozen=True, slots=True)
 class EventSetCounts:
-    """How many sets there are, how many too few people share, and how many share the rarest."""
+    """How many sets there are, how many too few people share or tell too much, and how many share the rarest."""
 
     sets: int
     failing: int
     smallest: int
+    sure: int = 0
+    """The sets with a private value that too many of the people have who share the set."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +42,8 @@ class _Items:
     """What sets are chosen from: the labels of each person in order, each at most so often."""
 
     starts: IntArray
+    people: IntArray
+    """The person of each start but the last."""
     labels: IntArray
     kinds: IntArray
     without: IntArray
@@ -54,6 +63,8 @@ class ReleasedEvents:
     kinds: IntArray
     labels: IntArray
 
+    private: Sequence[PrivateColumn] = ()
+
     def as_items(self, most: int) -> _Items:
         """Return what sets are chosen from; of each label at most so many events."""
         sorts = len(self.labels)
@@ -69,30 +80,54 @@ class ReleasedEvents:
         copy = place - np.searchsorted(pair, pair, "left")
         later = np.searchsorted(pair, pair, "right") - place - 1
         few = copy < most
-        starts = np.searchsorted(persons[few], np.append(np.unique(persons), persons.max(initial=0) + 1))
+        people = np.unique(persons)
+        starts = np.searchsorted(persons[few], np.append(people, persons.max(initial=0) + 1))
         kinds = self.kinds.ravel()[order][few]
-        return _Items(starts, labels[few], kinds, without.ravel()[order][few], later[few])
+        return _Items(starts, people, labels[few], kinds, without.ravel()[order][few], later[few])
 
 
 def count_sets(rows: ReleasedEvents, limits: IntArray, together: int, k: int) -> EventSetCounts:
     """Count the people who share each set of at most so many events; ``limits`` has the most of each kind."""
     items = rows.as_items(together)
     base = int(items.labels.max(initial=0)) + 1
-    sets, failing, smallest = 0, 0, 0
+    sets, failing, smallest, sure = 0, 0, 0, 0
     for size in range(1, together + 1):
         lengths = np.diff(items.starts)
         number = sum(comb(length, size) * people for length, people in _times(lengths))
         parts = 1 + number // HELD_AT_ONCE
         for part in range(parts):
-            found = [chosen[chosen[:, 0] % parts == part] for chosen in _sets(items, limits, size)]
-            if not found or not sum(map(len, found)):
+            found = []
+            for chosen, owners in _sets(items, limits, size):
+                is_mine = chosen[:, 0] % parts == part
+                found.append((chosen[is_mine], owners[is_mine] if rows.private else owners[:0]))
+            if not sum(len(chosen) for chosen, _ in found):
                 continue
-            shared = _times_of(np.concatenate(found), base)
+            keys = _keys_of(np.concatenate([chosen for chosen, _ in found]), base)
+            shared = _times_of(keys)
             sets += len(shared)
             failing += int((shared < k).sum())
             least = int(shared.min())
             smallest = least if not smallest else min(smallest, least)
-    return EventSetCounts(sets, failing, smallest)
+            if rows.private:
+                sure += count_sure(np.concatenate([owners for _, owners in found]), keys, rows.private)
+    return EventSetCounts(sets, failing, smallest, sure)
+
+
+def count_sure(owners: IntArray, keys: IntArray, private: Sequence[PrivateColumn]) -> int:
+    """Count the sets of which too many people have a private value; ``keys`` says which set each owner has."""
+    different, own = np.unique(keys, return_inverse=True)
+    order = np.argsort(owners, kind="stable")
+    people = np.bincount(own.ravel(), minlength=len(different))
+    wrong = np.zeros(len(different), np.bool_)
+    for persons, values, most in private:
+        low, high = (np.searchsorted(owners[order], persons, side) for side in ("left", "right"))
+        times = high - low
+        ranks = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+        sets = own.ravel()[order[np.repeat(low, times) + ranks]]
+        pairs, holders = np.unique(sets * len(most) + np.repeat(values, times), return_counts=True)
+        of_set, value = pairs // len(most), pairs % len(most)
+        wrong[of_set[holders > most[value] * people[of_set] * (1 + TOLERANCE)]] = True
+    return int(wrong.sum())
 
 
 def _times(lengths: IntArray) -> list[tuple[int, int]]:
@@ -100,8 +135,8 @@ def _times(lengths: IntArray) -> list[tuple[int, int]]:
     return list(zip(found.tolist(), times.tolist(), strict=True))
 
 
-def _times_of(chosen: IntArray, base: int) -> IntArray:
-    """Return how often each row of labels occurs."""
+def _keys_of(chosen: IntArray, base: int) -> IntArray:
+    """Return a number for each row of labels, the same for the same labels."""
     keys = chosen[:, 0].astype(np.int64)
     most = base
     for place in range(1, chosen.shape[1]):
@@ -110,19 +145,24 @@ def _times_of(chosen: IntArray, base: int) -> IntArray:
             most = int(keys.max()) + 1
         keys = keys * base + chosen[:, place]
         most *= base
+    return keys
+
+
+def _times_of(keys: IntArray) -> IntArray:
+    """Return how often each number occurs."""
     keys = np.sort(keys)
     firsts = np.flatnonzero(np.diff(keys, prepend=keys[0] - 1))
     times: IntArray = np.diff(firsts, append=len(keys))
     return times
 
 
-def _sets(items: _Items, limits: IntArray, size: int) -> Iterator[IntArray]:
-    """Return the sets of a size that people have, each once for each of them, as rows of labels."""
+def _sets(items: _Items, limits: IntArray, size: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """Return the sets of a size that people have, each once for each of them, as rows of labels, and whose each is."""
     lengths = np.diff(items.starts)
     for length, _ in _times(lengths):
         if length < size:
             continue
-        firsts = items.starts[:-1][lengths == length]
+        firsts, owners = items.starts[:-1][lengths == length], items.people[lengths == length]
         for picks in _picks(length, size):
             at_once = max(1, AT_ONCE // len(picks))
             for begin in range(0, len(firsts), at_once):
@@ -140,7 +180,7 @@ def _sets(items: _Items, limits: IntArray, size: int) -> Iterator[IntArray]:
                 for place in range(size) if (items.without >= 0).any() else ():  # so many others are in it in full
                     in_full = (without == found[:, :, place, None]).sum(axis=2)
                     is_asked &= in_full <= items.later[places[:, :, place]]
-                yield found[is_asked]
+                yield found[is_asked], np.broadcast_to(owners[begin : begin + at_once, None], is_asked.shape)[is_asked]
 
 
 def _picks(length: int, size: int) -> Iterator[IntArray]:

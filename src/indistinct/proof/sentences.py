@@ -476,6 +476,13 @@ WORDS: dict[str, Wording] = {
     "classes.join": Wording("join", _join, _join),
     "tables.names": Wording("tables", lambda numbers: counted(numbers["tables"], "table"), _tables_fail),
     "histories.sets": Wording("known events", _history_sets_hold, _history_sets_fail),
+    "histories.values": Wording(
+        "private values of known events",
+        lambda numbers: (
+            f"of those who share up to {counted(numbers['known'], 'event')} no more have a private value than alpha"
+        ),
+        lambda numbers: f"{counted(numbers['sure'], 'set')} of events have a private value in more people than alpha",
+    ),
     "truth.histories": Wording(
         "truth of histories",
         lambda numbers: (

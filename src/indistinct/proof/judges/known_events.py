@@ -14,9 +14,10 @@ import numpy as np
 from indistinct.array_types import IntArray
 from indistinct.counting import Groups, encode_eligible
 from indistinct.engine import Rows
-from indistinct.policy import lists_people
+from indistinct.policy import lists_people, sensitive_columns
+from indistinct.privacy import KAnonymity
 from indistinct.proof.checks import Check, claim_checks, limit_checks, model_check
-from indistinct.proof.history_sets import ReleasedEvents, count_sets
+from indistinct.proof.history_sets import PrivateColumn, ReleasedEvents, count_sets, count_sure
 from indistinct.proof.judges.several_tables import (
     SeveralTablesJudge,
     stated_rows_checks,
@@ -37,11 +38,28 @@ class _HistoriesJudge(SeveralTablesJudge):
             return np.zeros(0, np.int64), [Check("cells.rows", False)]
         sizes = np.bincount(groups).astype(np.int64)
         counted = Groups.of_sizes(sizes)
-        asked = [model_check(model, counted, PEOPLE_ROWS, "profile", "person") for model in self.policy.privacy]
-        return sizes, [*(check.in_people() for check in asked), self._sets_check(groups)]
+        floors = dict.fromkeys(KAnonymity(model.least_rows) for model in self.policy.privacy)
+        asked = [model_check(model, counted, PEOPLE_ROWS, "profile", "person") for model in floors]
+        return sizes, [*(check.in_people() for check in asked), *self._sets_checks(groups)]
 
-    def _sets_check(self, groups: IntArray) -> Check:
-        """Check that enough people share each set of events that may be known."""
+    def _private_columns(self) -> list[PrivateColumn]:
+        """Return who has which sensitive value that models ask about."""
+        found = []
+        for name in sorted({name for model in self.policy.privacy for name in sensitive_columns(model, self.policy)}):
+            table, _, column = name.partition(".")
+            held = self.trees.tables[table]
+            texts = self.numbers.texts_of(table, column)
+            most = np.ones(len(texts))
+            for model in self.policy.privacy:
+                rule = model.value_rule(texts) if name in sensitive_columns(model, self.policy) else None
+                if rule is not None and rule.limits is not None:
+                    most = np.minimum(most, rule.limits)
+            pairs = np.unique(np.stack([held.persons, held.cells[column]]), axis=1)
+            found.append((pairs[0], pairs[1], most))
+        return found
+
+    def _sets_checks(self, groups: IntArray) -> list[Check]:
+        """Check that enough people share each set of events that may be known, and that these tell too little."""
         knows = self.policy.knows
         assert knows is not None
         names = list(self.policy.parts)
@@ -60,11 +78,16 @@ class _HistoriesJudge(SeveralTablesJudge):
             )
             labels.append(np.unique(np.stack([groups[persons], tables, own]), axis=1, return_inverse=True)[1].ravel())
             own_kinds.append(np.array(kind, np.int64)[tables])
-        released = ReleasedEvents(persons, np.stack(own_kinds), np.stack(labels))
+        private = self._private_columns()
+        released = ReleasedEvents(persons, np.stack(own_kinds), np.stack(labels), private)
         counts = count_sets(released, np.array(kinds.limits, np.int64), knows.together, k)
         numbers = {"known": knows.together, "k": k, "sets": counts.sets, "smallest": counts.smallest}
         numbers |= {"failing": counts.failing} if counts.failing else {}
-        return Check("histories.sets", not counts.failing, numbers)
+        checks = [Check("histories.sets", not counts.failing, numbers)]
+        if private:
+            sure = counts.sure + count_sure(np.arange(len(groups)), groups, private)
+            checks.append(Check("histories.values", not sure, {"known": knows.together, "sure": sure}))
+        return checks
 
     def _prove_opened(self, originals: Mapping[str, Rows], *, is_sound: bool) -> list[Check]:
         """Check that pseudonyms stand for people of the originals, and how many rows are missing."""

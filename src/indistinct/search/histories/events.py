@@ -15,6 +15,7 @@ from indistinct.quality import NCP
 from indistinct.recoding.group_labels import labels_of_all_levels
 from indistinct.recoding.recoding import Labels
 from indistinct.search.histories.kernels import label_sets
+from indistinct.search.histories.private_values import PrivateValues
 
 SETS_AT_ONCE = 12_000_000
 """So many sets are held in memory at a time: 0.5 GB."""
@@ -65,6 +66,8 @@ class Events:
     """The most items of each kind that are known together."""
     together: int
     """The most events that are known together."""
+    private: PrivateValues | None = None
+    """What nobody may learn for sure enough."""
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -95,12 +98,14 @@ class Events:
             np.array([own for own in (kinds.in_full, kinds.without_time) if own], np.int64),
             np.array(kinds.limits, np.int64),
             policy.knows.together,
+            PrivateValues.of(frequencies, policy),
         )
 
     def most_sets(self) -> int:
         """Return how many sets of the most events people have at the most."""
         numbers: list[int] = np.bincount(self.persons).tolist()
-        return sum(math.comb(number, self.together) for number in numbers) * len(self.kinds) ** self.together
+        found = [math.comb(len(self.kinds) * number, self.together) for number in numbers]
+        return sum(found)
 
     def codes_of(self, levels: IntArray) -> IntArray:
         """Return the label of each event in each column, at a level of its own: (columns, events)."""
@@ -182,6 +187,8 @@ class Items:
     """The run of each item: the events of one person with one label."""
     holders: IntArray
     """The people who hold the label of each item."""
+    persons: IntArray
+    """The person of each who has items."""
 
     @classmethod
     def of(
@@ -221,6 +228,7 @@ class Items:
             (lengths[run] - place - 1)[is_item],
             run[is_item],
             holders[item_labels].astype(np.int64),
+            item_persons[starts[:-1]],
         )
         return found, runs.reshape(labels.shape), places.reshape(labels.shape)
 
@@ -239,12 +247,18 @@ class Items:
             )
         return 1 + number // SETS_AT_ONCE
 
-    def break_rare(self, size: int, k: int, limits: IntArray, is_left: BoolArray) -> int:
-        """Take items out of the sets of a size that fewer than k people have; return how many."""
-        gone, parts = 0, self.parts(size)
+    def break_rare(self, size: int, k: int, events: Events, is_left: BoolArray) -> int:
+        """Take items out of the sets of a size that fewer than k people have, or that tell too much of these.
+
+        Return how many.
+        """
+        gone, parts, limits = 0, self.parts(size), events.limits
         for part in range(parts):
-            keys, _ = self.sets(size, limits, part, parts)
+            keys, owners = self.sets(size, limits, part, parts, has_owners=events.private is not None)
             is_rare = label_sets.rare_keys(keys, k)
+            if events.private is not None:
+                sets = label_sets.number_keys(keys)
+                is_rare |= events.private.too_sure(sets, self.persons[owners])[sets]
             if is_rare.any():
                 gone += int(
                     label_sets.break_sets(*self._arrays(limits), is_rare, self.holders, is_left, part, parts, size)
@@ -288,6 +302,8 @@ def without_rare_sets(
 ) -> BoolArray:
     """Return which events are left when some were dropped until k people share every set that may be known.
 
+    Where there are private values, no set that is left tells too much of one.
+
     ``labels`` numbers the labels of all events (sorts, events); those that are not ``is_there`` are none. Only events
     that are ``is_free`` are dropped: the others are safe by themselves. Dropping lowers the support of other sets, so
     this ends in a fixpoint; with ``passes`` it ends sooner, and some sets may still be rare.
@@ -314,7 +330,7 @@ def _one_pass(events: Events, labels: IntArray, left: BoolArray, is_free: BoolAr
     own = dense(number_jointly(labels[:, chosen], own_free)).reshape(own_free.shape)
     items, runs, places = Items.of(events, chosen, own, own_free)
     is_left = np.ones(len(items.labels), np.bool_)
-    if not items.break_rare(size, k, events.limits, is_left):
+    if not items.break_rare(size, k, events, is_left):
         return 0
     number = int(runs.max(initial=-1)) + 1
     held = np.bincount(items.runs, minlength=number)

@@ -26,8 +26,10 @@ from indistinct.search.histories.levels import LabelledEvents, LevelSearch
 from indistinct.search.histories.people_rows import PeopleRows, PeopleTable, RecodesTable
 from indistinct.search.task import Task
 
+FEW_SETS = 300_000
+"""Where people have more sets of events, levels are not searched for each size of groups."""
 MANY_SETS = 3_000_000
-"""Where people have more sets of events, labels are found from the top alone, which drops fewest."""
+"""Where they have more than these, labels are found from the top alone, which drops fewest."""
 GROWTH = 8
 """Groups of people are tried that are larger by this factor each time."""
 
@@ -69,7 +71,7 @@ def label_histories(task: Task, events: Events, algorithm: RecodesTable, watch: 
     best: LabelledHistories | None = None
     start: Node | None = None
     k = task.largest_k()
-    is_large = events.most_sets() > MANY_SETS
+    sets = events.most_sets()
     for size in reversed(list(_sizes(k, people.people, has_rows=bool(people.positions)))):
         if best is not None and watch.time_is_up():
             best = replace(best, events=replace(best.events, is_cut_short=True))
@@ -84,15 +86,15 @@ def label_histories(task: Task, events: Events, algorithm: RecodesTable, watch: 
             break
         search = LevelSearch(events, rows.groups, k, watch)
         found = search.with_finer_labels(search.at(search.highest))
-        if not is_large:
+        if sets <= FEW_SETS:
             levels, start = search.best(start)
             found = search.from_levels(levels, start, found)
         if best is None or rows.kept + found.kept > best.kept:
             best = LabelledHistories(rows, found)
-        elif is_large:
+        elif sets > FEW_SETS:
             break
     assert best is not None  # the last size is k, which is searched or raises
-    if not is_large and not watch.time_is_up():
+    if sets <= MANY_SETS and not watch.time_is_up():
         search = LevelSearch(events, best.rows.groups, k, watch)
         best = replace(best, events=search.from_levels(*search.best_of_all(), best.events))
     return best

@@ -149,14 +149,27 @@ class LevelSearch:
             codes = np.where(free & left, higher, codes)
             levels = np.where(free & left, np.array(layer, np.int64)[:, None], levels)
             self.watch.report("search")
+        left = self._without_sure_sets(codes, left)
         return LabelledEvents(levels, left, float(events.sum_kept(codes)[left].sum()), is_cut)
 
     def with_finer_labels(self, found: LabelledEvents) -> LabelledEvents:
         """Return the events with lower labels where every set stays shared by k people; none is dropped."""
         refiner = LabelRefiner(self.events, self.groups, found.levels.copy(), found.is_left, self.k, self.watch)
         refiner.run()
-        kept = float(self.events.sum_kept(self.events.codes_of(refiner.levels))[found.is_left].sum())
-        return LabelledEvents(refiner.levels, found.is_left, kept, found.is_cut_short or refiner.is_cut_short)
+        codes = self.events.codes_of(refiner.levels)
+        left = self._without_sure_sets(codes, found.is_left)
+        kept = float(self.events.sum_kept(codes)[left].sum())
+        return LabelledEvents(refiner.levels, left, kept, found.is_cut_short or refiner.is_cut_short)
+
+    def _without_sure_sets(self, codes: IntArray, left: BoolArray) -> BoolArray:
+        """Return which events are left when none may tell too much.
+
+        Labels that were counted apart may be equal: k people have such sets all the more, but their values may differ.
+        """
+        if self.events.private is None:
+            return left
+        numbers = self.events.numbers(codes, self.groups)
+        return without_rare_sets(self.events, numbers, left, np.ones(len(left), np.bool_), self.k)
 
     def _layers(self, node: Node) -> list[Node]:
         """Return nodes above one, finer ones first: by what they keep of events on average."""

@@ -12,11 +12,12 @@ from indistinct.counting import FrequencyList
 from indistinct.counting.joined_tables import ABSENT
 from indistinct.errors import InfeasibleError
 from indistinct.policy import Policy, lists_people
-from indistinct.privacy import KAnonymity, PrivacyModel
+from indistinct.privacy import KAnonymity
 from indistinct.progress import Watch
 from indistinct.quality import NCP
 from indistinct.recoding import Recoding
 from indistinct.recoding.recoding import Labels
+from indistinct.search.histories.private_values import PrivateValues
 from indistinct.search.task import Task
 
 NOBODY = -1
@@ -89,7 +90,22 @@ class PeopleTable:
             groups[without] = int(groups.max(initial=-1)) + 1
         sizes = np.bincount(groups[groups >= 0], minlength=int(groups.max(initial=-1)) + 1)
         groups = np.where((groups >= 0) & (sizes[groups] >= k), groups, NOBODY)
+        groups = self._without_sure_groups(groups)
         return self._number_groups(groups, labels)
+
+    def _without_sure_groups(self, groups: IntArray) -> IntArray:
+        """Return the groups without those of which too many people have a private value."""
+        private = PrivateValues.of(self.frequencies, self.policy)
+        people = np.flatnonzero(groups >= 0)
+        if private is None or not len(people):
+            return groups
+        is_wrong = private.too_sure(groups[people], people)
+        if is_wrong[groups[people]].all():
+            raise InfeasibleError(
+                "privacy: in each group of people with equal rows a private value is had by more than alpha of them; "
+                "raise alpha, or name in it the values that are private"
+            )
+        return np.where((groups >= 0) & ~is_wrong[groups], groups, NOBODY)
 
     def _number_groups(self, groups: IntArray, labels: dict[int, tuple[Labels, IntArray]]) -> PeopleRows:
         """Return the groups that are left, numbered through."""
@@ -121,7 +137,7 @@ class PeopleTable:
         share, rows = self.policy.max_suppression, len(self.persons)
         own = Policy(
             columns=columns,
-            privacy=[_with_k(model, k) for model in self.policy.privacy],
+            privacy=[KAnonymity(k)],
             max_suppression=1.0 if share is None else share if isinstance(share, float) else min(share, rows),
             one_row_per_person=True,
         )
@@ -141,12 +157,6 @@ class PeopleTable:
             position: _with_absent(*_labels_of(recoding, column)) for column, position in enumerate(self.positions)
         }
         return groups, labels
-
-
-def _with_k(model: PrivacyModel, k: int) -> PrivacyModel:
-    """Return k-anonymity with another k."""
-    assert isinstance(model, KAnonymity)  # nothing else is asked where others know some events
-    return replace(model, k=k)
 
 
 def _place_rows(recoding: Recoding, tuple_of: IntArray, task: Task) -> IntArray:

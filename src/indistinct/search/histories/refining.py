@@ -142,7 +142,9 @@ class LabelRefiner:
         """
         events = self.events
         items, _, _ = Items.of(events, rows, labels, is_mine)
-        finer, above, owners, first = [], [], [], 0
+        finer: list[IntArray] = []
+        above: list[IntArray] = []
+        owners, first = [], 0
         for size in range(1, events.together + 1):
             if items.base**size >= 1 << 64 or items.most_sets(size) > MOST_SETS_OF_LABEL:
                 return None
@@ -155,10 +157,28 @@ class LabelRefiner:
             first += len(keys)
         if not finer:
             return np.zeros(len(people), np.bool_)
-        stays: BoolArray = label_sets.who_stays(
-            np.concatenate(finer), np.concatenate(above), np.concatenate(owners), len(people), self.k
-        )
+        stays = np.zeros(len(people), np.bool_)
+        sets = (np.concatenate(finer), np.concatenate(above), np.concatenate(owners))
+        label_sets.who_stays(*sets, stays, self.k)
+        while events.private is not None and self._tells_too_much(*sets, stays, people):
+            label_sets.who_stays(*sets, stays, self.k)
         return stays
+
+    def _tells_too_much(
+        self, finer: IntArray, above: IntArray, owners: IntArray, stays: BoolArray, people: IntArray
+    ) -> bool:
+        """Return whether a set would tell too much of somebody; then who has it keeps the label, too."""
+        assert self.events.private is not None
+        keeps = stays[owners]
+        sets, whose = np.unique(np.stack([np.where(keeps, above + len(finer), finer), people[owners]]), axis=1)
+        used, sets = np.unique(sets, return_inverse=True)
+        is_wrong = np.zeros(2 * len(finer), np.bool_)
+        is_wrong[used] = self.events.private.too_sure(sets.ravel(), whose)
+        is_torn = np.zeros(len(finer), np.bool_)
+        is_torn[above[np.where(keeps, is_wrong[above + len(finer)], is_wrong[finer])]] = True
+        more = owners[is_torn[above] & ~keeps]
+        stays[more] = True
+        return len(more) > 0
 
 
 def _coarser_keys(keys: UIntArray, base: int, coarser: IntArray, size: int) -> UIntArray:

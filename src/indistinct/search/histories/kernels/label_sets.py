@@ -286,19 +286,18 @@ def break_sets(
 
 
 @kernel
-def who_stays(finer: IntArray, coarser: IntArray, owners: IntArray, people: int, k: int) -> Any:
-    """Mark the people who must keep a label that others exchange for finer ones, so that no set becomes rare.
+def who_stays(finer: IntArray, coarser: IntArray, owners: IntArray, stays: BoolArray, k: int) -> None:
+    """Mark more of the people who must keep a label that others exchange for finer ones, so that no set becomes rare.
 
-    IN   finer    (sets,) int64: the number of each set with the finer labels, each once for each person
-    IN   coarser  (sets,) int64: the number of the same set with the label as it was; k people or more have each
-    IN   owners   (sets,) int64: the person of each set
-    OUT  stays    (people,) bool
+    IN      finer    (sets,) int64: the number of each set with the finer labels, each once for each person
+    IN      coarser  (sets,) int64: the number of the same set with the label as it was; k people or more have each
+    IN      owners   (sets,) int64: the person of each set
+    IN, OUT stays    (people,) bool
 
     Of a set with the label as it was, either everybody keeps it, or those who keep it and those who have each finer one
     are none or at least k. Whoever must keep it is taken out until that holds.
     """
     number = len(finer)
-    stays = np.zeros(people, np.bool_)
     changed = True
     while changed:
         changed = False
@@ -319,4 +318,3 @@ def who_stays(finer: IntArray, coarser: IntArray, owners: IntArray, people: int,
             if is_torn[coarser[position]] and not stays[owners[position]]:
                 stays[owners[position]] = True
                 changed = True
-    return stays
