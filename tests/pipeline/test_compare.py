@@ -403,6 +403,73 @@ def trial(label: str, loss: float, suppressed: int = 0, ending: Any = "released"
     return Trial(label, label, ending, None, 0.1, 0.1, True, suppressed, 3, 2, measures=measures, losses=losses)
 
 
+def placed(label: str, risk: float, utility: float | None, ending: Any = "released") -> Trial:
+    figures = {} if utility is None else {"highest": risk, "average": risk}
+    return dataclasses.replace(trial(label, 0.5, ending=ending), utility=utility, risk=figures)
+
+
+@examples(60)
+@given(st.lists(st.tuples(st.integers(1, 5), st.none() | st.integers(0, 5), st.booleans()), max_size=8))
+def test_an_undominated_release_is_beaten_by_none_in_both(points: Any) -> None:
+    trials = [
+        placed(str(place), risk / 10, None if worth is None else worth / 5, "released" if verified else "unsafe")
+        for place, (risk, worth, verified) in enumerate(points)
+    ]
+    found = ix.Comparison(10, 9, tuple(trials), utility="k-marginal score").list_undominated()
+    judged = [(one.risk["highest"], one.utility) for one in trials if one.verified and one.utility is not None]
+    wanted = {
+        (risk, worth)
+        for risk, worth in judged
+        if not any(a <= risk and b >= worth and (a, b) != (risk, worth) for a, b in judged)
+    }
+    assert {(one.risk["highest"], one.utility) for one in found} == wanted
+    assert len(found) == len(wanted)
+
+
+@pytest.mark.slow
+def test_a_map_has_each_algorithm_at_each_k_with_its_own_utility_and_risk() -> None:
+    rng = np.random.default_rng(1)
+    table = pa.table({"a": rng.integers(0, 20, 120), "b": rng.integers(0, 3, 120), "c": rng.normal(0, 1, 120).round(1)})
+    policy = ix.Policy(
+        {"a": ix.quasi(ix.intervals(2, 4)), "b": ix.quasi(ix.suppress()), "c": ix.other()}, [ix.KAnonymity(2)]
+    )
+    for asked, value in (
+        ("k-marginal", lambda found: found.marginals.k_marginal),
+        ("c ~ a", lambda found: found.regressions[0].overlap),
+    ):
+        found = compare(table, policy, algorithms=["lattice", "mondrian"], utility=asked, ks=[3, 6])
+        assert [(one.algorithm, one.k) for one in found.trials] == [
+            (name, k) for k in (3, 6) for name in ("lattice", "mondrian")
+        ]
+        for one in found.trials:
+            asked_policy = dataclasses.replace(policy, privacy=[ix.KAnonymity(one.k)])
+            release = ix.anonymize(table, asked_policy, algorithm=one.algorithm, seed=1)
+            wanted = ix.utility(release, table, regressions=[asked] if "~" in asked else [])
+            assert one.utility == pytest.approx(value(wanted), rel=0.02)
+            assert one.risk["highest"] == 1 / one.smallest_group
+            assert one.risk["average"] == one.groups / (120 - one.suppressed)
+        said = json.loads(json.dumps(found.to_dict()))
+        assert said["undominated"] == [one.label for one in found.list_undominated()]
+        ElementTree.fromstring(found.map_svg())
+
+
+def test_a_map_by_a_model_scores_rows_that_were_held_out() -> None:
+    pytest.importorskip("sklearn")
+    rng = np.random.default_rng(1)
+    age = rng.integers(0, 20, 200)
+    table = pa.table({"age": age, "ill": np.where(age > 9, "yes", "no")})
+    policy = ix.Policy({"age": ix.quasi(ix.intervals(2, 4)), "ill": ix.other()}, [ix.KAnonymity(2)])
+    (one,) = compare(table, policy, algorithms=["mondrian"], utility="target=ill").trials
+    assert one.utility is not None
+    assert one.utility > 0.9
+
+
+@pytest.mark.parametrize("asked", ["ncp", "target=", "", "c ~"])
+def test_what_is_no_utility_is_refused(asked: str) -> None:
+    with pytest.raises(ix.PolicyError):
+        compare(TABLE, hospital(), algorithms=["datafly"], utility=asked)
+
+
 def test_the_best_verifies_has_the_least_loss_and_suppresses_least() -> None:
     found = ix.Comparison(
         10,

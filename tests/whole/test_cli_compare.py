@@ -311,3 +311,14 @@ def test_mistakes_are_reported_before_anything_is_written(
     assert result.exit_code == 2
     assert said in " ".join(result.stderr.split())
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.slow
+def test_a_map_names_the_releases_that_no_other_beats_in_both(example: tuple[str, str]) -> None:
+    asked = [*example, *chosen("datafly", "mondrian"), "--utility", "k-marginal", "--k", "2", "--k", "3"]
+    said = answer(*asked, "--chart", "map.svg")
+    assert [one["k"] for one in said["trials"]] == [2, 2, 3, 3]
+    assert set(said["undominated"]) <= {one["label"] for one in said["trials"]}
+    assert said["undominated"]
+    assert ElementTree.parse("map.svg").getroot().tag == f"{SVG}svg"
+    assert "undominated" in run(*asked).output

@@ -21,6 +21,7 @@ from indistinct.kernel import all_kernels
 from indistinct.pipeline.refusals import refuse_unable
 from indistinct.pipeline.stages import Counted, count, open_tables, recode, recount
 from indistinct.pipeline.trials import Comparison, Ending, Trial
+from indistinct.pipeline.utility_axis import UtilityAxis, risks, with_k
 from indistinct.policy import Policy
 from indistinct.policy.algorithms import declared_class, options_of, options_said
 from indistinct.policy.load import load_policy
@@ -28,6 +29,7 @@ from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.recoding import Recoding
 from indistinct.registry import ALGORITHMS, MEASURES
+from indistinct.release import Release
 from indistinct.release.pseudonyms import with_fresh_pseudonyms
 from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of, as_algorithm, find_recoding, state_bound
 
@@ -46,6 +48,8 @@ def compare(
     algorithms: Sequence[Algorithm | str] | None = None,
     measure: QualityMeasure | str | None = None,
     workload: Workload | None = None,
+    utility: str | None = None,
+    ks: Sequence[int] | None = None,
     watch: Watch | None = None,
     **reading: Any,
 ) -> Comparison:
@@ -57,18 +61,44 @@ def compare(
     by itself. An algorithm that finds no release, refuses the policy, runs out of time or gives a release that does
     not verify has a trial that says so; only what concerns all of them is raised. Every release is also asked the
     queries of a ``workload``, as ``queries`` draws it from the same table. Nothing is written.
+
+    ``utility`` asks for a map: the risk of each release beside what it is worth, by its ``k-marginal`` score, by the
+    overlap of a regression (``"stay ~ age"``) or by a model (``"target=ill"``). With ``ks`` each algorithm releases
+    once for each k.
     """
     watch = watch or Watch()
     if workload is not None and not isinstance(workload, Workload):
         raise PolicyError(f"workload: must be made by queries(table, policy), got {type(workload).__name__}")
     policy = with_fresh_pseudonyms(load_policy(policy))
+    axis = None if utility is None else UtilityAxis.parse(utility)
     contenders = _contenders(algorithms, policy, None if measure is None else measure_named(measure))
-    with open_tables(table, policy, **reading) as tables, count(tables, policy, watch) as counted:
-        trials = tuple(_trial(contender, counted, workload, watch) for contender in contenders)
+    trials: list[Trial] = []
+    asked_ks: Sequence[int | None] = list(dict.fromkeys(ks)) if ks else [None]
+    with open_tables(table, policy, **reading) as tables:
+        for k in asked_ks:
+            asked = policy if k is None else with_k(policy, k)
+            with count(tables, asked, watch) as counted:
+                for contender in contenders:
+                    judge = None if axis is None else _MapPoint(axis, policy.form.as_given(tables), contender.algorithm)
+                    own = contender if k is None else replace(contender, label=f"{contender.label}, k = {k}")
+                    trials.append(replace(_trial(own, counted, workload, watch, judge), k=k))
     described = None if workload is None else workload.describe()
     frequencies = counted.task.frequencies
     people = counted.task.number_of_people() if counted.task.counts_people else None
-    return Comparison(frequencies.rows, len(frequencies.base), trials, described, people)
+    title = None if axis is None else axis.title
+    return Comparison(frequencies.rows, len(frequencies.base), tuple(trials), described, people, title)
+
+
+@dataclass(frozen=True, slots=True)
+class _MapPoint:
+    """Says what a release is worth, and how risky it is."""
+
+    axis: UtilityAxis
+    table: Any
+    algorithm: Algorithm
+
+    def figures(self, release: Release, watch: Watch) -> tuple[float | None, dict[str, float]]:
+        return self.axis.value(release, self.table, self.algorithm, watch), risks(release)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +188,9 @@ class _Run:
     is_warm: bool
 
 
-def _trial(contender: _Contender, counted: Counted, workload: Workload | None, watch: Watch) -> Trial:
+def _trial(
+    contender: _Contender, counted: Counted, workload: Workload | None, watch: Watch, judge: _MapPoint | None = None
+) -> Trial:
     """Run one algorithm, release what it finds, recount that, and measure it."""
 
     def progress(stage: str, done: int | None, total: int | None) -> None:
@@ -177,6 +209,7 @@ def _trial(contender: _Contender, counted: Counted, workload: Workload | None, w
             if workload is not None:
                 own.report("queries")
             asked = None if workload is None else workload.errors(release)
+            utility, risk = (None, {}) if judge is None else judge.figures(release, own)
     except (InfeasibleError, PolicyError) as error:
         return _without_release(contender, run, error)
     assert verdict is not None  # a release was recounted before it is given
@@ -205,6 +238,8 @@ def _trial(contender: _Contender, counted: Counted, workload: Workload | None, w
         has_two_tables=not recoding.form.generalizes,
         query_errors={} if asked is None else asked.average,
         median_query_errors={} if asked is None else asked.median,
+        utility=utility,
+        risk=risk,
     )
 
 

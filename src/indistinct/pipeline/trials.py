@@ -63,6 +63,12 @@ class Trial:
     query_errors: dict[str, float] = field(default_factory=dict)
     """The average relative error of a workload's queries by estimator, the one to use first."""
     median_query_errors: dict[str, float] = field(default_factory=dict)
+    k: int | None = None
+    """The k that it was asked for, where several are compared."""
+    utility: float | None = None
+    """What the release is worth by the utility that was asked for: more is better."""
+    risk: dict[str, float] = field(default_factory=dict)
+    """How surely somebody is found in it: the highest chance and the average, where a utility was asked for."""
 
     def loss_by(self, measure: str) -> float:
         """Return the loss by a measure, or the average error of the queries: less is better."""
@@ -107,6 +113,8 @@ class Comparison:
     """How the queries were drawn that every release was asked, if there were any."""
     people: int | None = None
     """The people whose rows they are; None where each row is of somebody else."""
+    utility: str | None = None
+    """By what utility the releases were judged, if by any."""
 
     @property
     def title(self) -> str:
@@ -147,6 +155,31 @@ class Comparison:
 
         return tuple(sorted(self.trials, key=rank))
 
+    def list_undominated(self, risk: str = "highest") -> tuple[Trial, ...]:
+        """Return the releases than which none is both safer and more useful, the safest first.
+
+        A release that is as good by both and comes later is left out. ``risk`` is ``average`` or ``highest``.
+        """
+        placed = [trial for trial in self.trials if trial.verified and trial.utility is not None and trial.risk]
+        found: list[Trial] = []
+        for trial in sorted(placed, key=lambda one: (round(one.risk[risk], DIGITS), -(one.utility or 0.0))):
+            if not found or (trial.utility or 0.0) > (found[-1].utility or 0.0):
+                found.append(trial)
+        return tuple(found)
+
+    def map_svg(self, risk: str = "highest", *, width: int = 1060) -> str:
+        """Return the map as an SVG document: each release by its risk and its utility, a line for each algorithm."""
+        from indistinct.showing.chart import Chart, Line
+
+        placed = [trial for trial in self.trials if trial.utility is not None and trial.risk]
+        points: dict[str, list[tuple[float, float]]] = {}
+        for trial in sorted(placed, key=lambda one: one.risk[risk]):
+            name = trial.label.removesuffix(f", k = {trial.k}")
+            points.setdefault(name, []).append((trial.risk[risk], trial.utility or 0.0))
+        lines = tuple(Line(name, tuple(own)) for name, own in points.items())
+        title = f"Risk and utility of {counted(len(placed), 'release')}"
+        return Chart(title, f"{risk} risk", self.utility or "", lines, is_log_x=True, legend="algorithm").svg(width)
+
     def _check_measure(self, measure: str) -> None:
         if measure != QUERY_ERROR:
             measure_named(measure)
@@ -160,6 +193,8 @@ class Comparison:
             "tuples": self.tuples,
             **({} if self.people is None else {"people": self.people}),
             **({"workload": self.workload} if self.workload else {}),
+            **({"utility": self.utility} if self.utility else {}),
+            **({"undominated": [trial.label for trial in self.list_undominated()]} if self.utility else {}),
             "trials": [trial.to_dict() for trial in self.trials],
         }
 

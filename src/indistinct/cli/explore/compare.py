@@ -70,8 +70,20 @@ def compare(
         str | None, typer.Option(metavar="COLUMN", help="The sensitive column of the queries, if there are several.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Draws other queries. Else 0.")] = None,
+    utility: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT",
+            help="Also map what each release is worth beside its risk: by k-marginal, by a regression such as "
+            "'stay ~ age + sex', or by a model, target=COLUMN.",
+        ),
+    ] = None,
+    k: Annotated[
+        list[int] | None, typer.Option("--k", min=2, help="Let every algorithm release with this k; may be repeated.")
+    ] = None,
     chart: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a chart of losses and times there (.svg).")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a chart of losses and times there, or the map of --utility (.svg)."),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the chart if it exists.")] = False,
     *,
@@ -109,23 +121,32 @@ def compare(
         workload = drawn(rows, policy, **options) if has_queries else None
         watch = given.ending_after(comparison.ENDS_AFTER)
         found = comparison.compare(
-            rows, policy, algorithms=algorithm or None, measure=optimized, workload=workload, watch=watch
+            rows,
+            policy,
+            algorithms=algorithm or None,
+            measure=optimized,
+            workload=workload,
+            utility=utility,
+            ks=k,
+            watch=watch,
         )
     best = found.best(ranked_by)
     if chart is not None:
         shown = list(dict.fromkeys([ranked_by, *SHOWN_MEASURES]))[: len(SHOWN_MEASURES)]
-        write_whole(chart, found.svg(shown))
+        write_whole(chart, found.svg(shown) if utility is None else found.map_svg())
     if as_json:
         about = {"measure": ranked_by, "best": None if best is None else best.label}
         show.document(about | found.to_dict() | {"written": None if chart is None else str(chart)})
     else:
         _show(found, ranked_by)
         _summarize(found, ranked_by, best)
+        if found.utility is not None:
+            _show_map(found)
         if watch.ends_after is not None and any(trial.seconds >= watch.ends_after for trial in found.trials):
             show.say(f"searches end after {watch.ends_after:g} s each; --time-limit gives them more", "yellow")
         if chart is not None:
             show.say(f"written to {chart}", show.GOOD)
-        if best is not None:
+        if best is not None and k is None:
             named = _options_of_best(policy, found, ranked_by, optimized)
             show.next_steps(["anonymize", policy_path, *tables, "-o", "release", *named])
     if best is None:
@@ -310,6 +331,19 @@ def _summarize(found: Comparison, measure: str, best: Trial | None) -> None:
                 f"no such release has a loss by {by} below {figure(bound)}; this one has {figure(trial.loss_by(by))}"
             )
             show.say(f"{trial.label}: {words}", show.QUIET)
+
+
+def _show_map(found: Comparison) -> None:
+    """Print the risk and the utility of each release, the safest first, and name those that no other beats in both."""
+    heads = ("highest risk", "average risk", "utility")
+    made = show.table(f"Risk and {found.utility}", "algorithm", *heads, "undominated", right=heads)
+    best = found.list_undominated()
+    placed = [trial for trial in found.trials if trial.utility is not None and trial.risk]
+    for trial in sorted(placed, key=lambda one: (one.risk["highest"], -(one.utility or 0.0))):
+        figures = (trial.risk["highest"], trial.risk["average"], trial.utility)
+        made.add_row(trial.label, *map(figure, figures), "yes" if trial in best else "")
+    show.out().print(made)
+    show.say(f"no release is both safer and more useful than {', '.join(trial.label for trial in best) or 'any'}")
 
 
 def _equals(found: Comparison, measure: str, best: Trial) -> list[Trial]:

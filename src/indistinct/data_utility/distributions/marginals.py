@@ -96,9 +96,7 @@ def compare_marginals(pair: DecodedPair, *, bins: int = BINS, seed: int = 0, wat
     watch = watch or Watch()
     binned = bin_columns(pair, bins)
     rng = np.random.default_rng(seed)
-    places = list(combinations(range(len(binned)), 2))
-    if len(binned) >= FEW_COLUMNS and len(places) > SAMPLED_PAIRS:
-        places = [places[place] for place in np.sort(rng.choice(len(places), SAMPLED_PAIRS, replace=False))]
+    places = _scored_pairs(len(binned), rng)
     found, independent = [], []
     for done, (one, two) in enumerate(places):
         watch.report("utility", done, len(places))
@@ -117,6 +115,24 @@ def compare_marginals(pair: DecodedPair, *, bins: int = BINS, seed: int = 0, wat
         None if not found else score_of(independent),
         None if score is None else _sub_sample_equivalent(score, binned, places, rng, watch),
     )
+
+
+def k_marginal_score(pair: DecodedPair, *, seed: int = 0, watch: Watch | None = None) -> float | None:
+    """Return the k-marginal score of ``compare_marginals`` alone; None without a pair."""
+    watch, binned, distances = watch or Watch(), bin_columns(pair, BINS), []
+    for one, two in _scored_pairs(len(binned), np.random.default_rng(seed)):
+        watch.time_is_up()
+        before, after = joint_before(binned[one], binned[two]), joint_after(binned[one], binned[two])
+        distances.append(0.5 * float(np.abs(before - after).sum()))
+    return score_of(distances) if distances else None
+
+
+def _scored_pairs(columns: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Return all pairs of columns, or a random sample of them where there are many."""
+    places = list(combinations(range(columns), 2))
+    if columns >= FEW_COLUMNS and len(places) > SAMPLED_PAIRS:
+        places = [places[place] for place in np.sort(rng.choice(len(places), SAMPLED_PAIRS, replace=False))]
+    return places
 
 
 def score_of(distances: Sequence[float]) -> float:
