@@ -35,6 +35,30 @@ def read_as_declared(rows: Rows, policy: Policy, spared: Spared | None = None) -
         return rows
     present = set(rows.columns())
     columns = {name: column for name, column in policy.columns.items() if name in present}
+    split = _split_sets(rows, columns)
+    if split is rows:
+        return _read_declared(rows, columns, spared)
+    try:
+        read = _read_declared(split, columns, spared)
+    except BaseException:
+        split.close()
+        raise
+    if read is not split:
+        split.close_but_for(read)
+    read.unreadable = read.unreadable or {}
+    return read
+
+
+def _split_sets(rows: Rows, columns: Mapping[str, Column]) -> Rows:
+    """Return a row for each member of a cell that holds a set; the same rows if none does."""
+    for name, column in columns.items():
+        if column.set is not None:
+            return rows.with_members(name, column.set.separator)
+    return rows
+
+
+def _read_declared(rows: Rows, columns: Mapping[str, Column], spared: Spared | None) -> Rows:
+    """Return the rows with the cells that columns declare, each of which is one value."""
     recoded = {name: column for name, column in columns.items() if column.recode is not None and spared is None}
     read = _read_cells(rows, columns, spared, is_new=bool(recoded))
     if not recoded:

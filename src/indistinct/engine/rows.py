@@ -113,6 +113,15 @@ class Rows(ABC):
         Rows with one of the texts of ``left_out`` are left out. In a column of numbers texts compare as numbers.
         """
 
+    def with_members(self, column: str, separator: str | None) -> Rows:
+        """Return a row for each different member of the cells of a column, to be closed by themselves.
+
+        All other cells of a row stand beside each of its members. Members are what stands between separators, without
+        blanks around; without a separator the cells are lists, or texts that are JSON arrays. A missing cell, an empty
+        list and missing members give no row.
+        """
+        raise TableError(f"{self.name}: cells that hold sets are split in files and frames alone; write to Parquet")
+
     @abstractmethod
     def with_labels(self, labels: Mapping[str, Mapping[str | None, str | None]]) -> Rows:
         """Return the same rows with a label in place of each cell of some columns, and close this table.
@@ -245,6 +254,10 @@ class Rows(ABC):
     def without(self, columns: Sequence[str]) -> Rows:
         """Return the same rows in the same order without some columns, and close this table."""
         raise TableError(f"{self.name}: columns cannot be taken out of a {self.kind} table")
+
+    def close_but_for(self, derived: Self) -> None:
+        """Close this table, and leave what a table that was made of it needs to that one."""
+        self.close()
 
     @abstractmethod
     def close(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from indistinct.engine.plans import OPERATORS
-from indistinct.policy.column import Column, Role, drop, identifier, other, quasi, sensitive
+from indistinct.policy.column import CellSet, Column, Role, drop, identifier, other, quasi, sensitive
 from indistinct.policy.condition import Condition, where
 from indistinct.policy.context import Context, Likelihood, RecipientTerms
 from indistinct.policy.date_shift import DateShift
@@ -23,6 +23,7 @@ __all__ = [
     "ALL_QUASI",
     "OPERATORS",
     "PSEUDONYM",
+    "CellSet",
     "Column",
     "Condition",
     "Context",

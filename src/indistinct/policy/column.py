@@ -32,6 +32,34 @@ UNREADABLE = ("refuse", "missing", "suppress")
 
 
 @dataclass(frozen=True, slots=True)
+class CellSet:
+    """A cell holds several values: texts with a separator between them, or a list, or a JSON array without one."""
+
+    separator: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and not (isinstance(self.separator, str) and self.separator):
+            raise PolicyError(f'set.separator: must be a text such as ";", got {self.separator!r}')
+
+    @classmethod
+    def of(cls, given: Any) -> CellSet:
+        """Take what a policy file says in a table.
+
+        >>> CellSet.of({"separator": ";"}).describe()
+        {'separator': ';'}
+        """
+        if isinstance(given, CellSet):
+            return given
+        if not isinstance(given, Mapping) or not given.keys() <= {"separator"}:
+            raise PolicyError('set: takes a separator, such as { separator = ";" }, or is {} for lists')
+        return cls(**given)
+
+    def describe(self) -> dict[str, Any]:
+        """Return it as a policy file writes it."""
+        return {} if self.separator is None else {"separator": self.separator}
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """What a column is to the release: its role, what its cells mean, and how a quasi one may be generalized.
 
@@ -61,9 +89,15 @@ class Column:
     """Of numbers: what is added to them."""
     rename: str | None = None
     """What the column is called in the release, if not as in the table."""
+    set: CellSet | None = None
+    """Of a table of events: each cell holds a set, whose members are the person's events."""
 
     def __post_init__(self) -> None:
         self._check_perturbation()
+        if self.set is not None:
+            object.__setattr__(self, "set", CellSet.of(self.set))
+            if self.role != "quasi":
+                raise PolicyError(f"set: only a quasi column of a table of events has one; its role is {self.role}")
         if self.shift is not None:
             object.__setattr__(self, "shift", DateShift.of(self.shift))
             if self.role not in ("sensitive", "other"):
@@ -319,6 +353,7 @@ def quasi(
     min_level: int | str | None = None,
     max_level: int | str | None = None,
     rename: str | None = None,
+    set: CellSet | Mapping[str, str] | None = None,
 ) -> Column:
     """A column that others may know and link by; generalized along its hierarchy.
 
@@ -328,7 +363,8 @@ def quasi(
     ``["999", "?"]``. ``unreadable`` says what becomes of a cell that the hierarchy cannot read: ``"refuse"``,
     ``"missing"`` (it is taken for a missing one) or ``"suppress"`` (its row is left out). ``min_level`` and
     ``max_level`` say which levels may be released at all, by number or name: with ``min_level="year"`` no date is
-    finer. ``rename`` is what the column is called in the release.
+    finer. ``rename`` is what the column is called in the release. ``set`` says of a table of events that each cell
+    holds a set, whose members are rows: ``{"separator": ";"}``, or ``{}`` for lists and JSON arrays.
     """
     return Column(
         "quasi",
@@ -339,6 +375,7 @@ def quasi(
         min_level=min_level,
         max_level=max_level,
         rename=rename,
+        set=None if set is None else CellSet.of(set),
     )
 
 

@@ -219,6 +219,13 @@ def resolve_parts(
         for name, part in parts.items()
         for column in part.policy.perturbed
     ]
+    for name, part in parts.items():
+        sets = [column for column, one in part.policy.columns.items() if one.set is not None]
+        if len(sets) > 1 or (sets and part.unique is not None):
+            mistakes.append(
+                f"tables.{name}.columns.{sets[0]}.set: its rows become one for each member, so the table has no "
+                "key and one set; make a table of its own for each set, of the same file"
+            )
     if not any(part.policy.quasi for part in parts.values()):
         mistakes.append("tables: no quasi column in any; say which columns others could link by, with quasi(…)")
     return parts, mistakes

@@ -191,7 +191,7 @@ class Policy:
         if self.links_rows and self.suppressed_rows == "blank":
             mistakes.append("suppressed_rows: 'blank' rows would still be linked by their pseudonyms; use 'remove'")
         if all(isinstance(column, Column) for column in self.columns.values()):  # else it is said already
-            mistakes += [*self._shift_mistakes(), *self._value_mistakes()]
+            mistakes += [*self._set_mistakes(), *self._shift_mistakes(), *self._value_mistakes()]
         mistakes += self._knows_mistakes()
         mistakes += [*about_mistakes(self.about), *unique_mistakes(self.max_unique)]
         mistakes += _context_mistakes(self.context, self.recipients)
@@ -207,6 +207,16 @@ class Policy:
         if self.knows is None:
             return []
         return [*knows_mistakes(self.knows, self._parts if self.tables else {}), *model_mistakes_of(self.privacy)]
+
+    def _set_mistakes(self) -> list[str]:
+        """List what is wrong with cells that hold sets."""
+        sets = [name for name, column in self.columns.items() if column.set is not None]
+        if not sets or not self.is_whole:
+            return []
+        return [
+            f"columns.{sets[0]}.set: its members are events of a person, which stand in a table of their own; describe "
+            "a table of people and one of events under tables, and give the same file for both"
+        ]
 
     def _shift_mistakes(self) -> list[str]:
         """List what is wrong with dates that move."""

@@ -416,6 +416,8 @@ def policy_digest(policy: Policy, *, heeds_names: bool = True) -> str:
         for column, one in table["columns"].items():
             if codes := part.columns[column].missing_codes:
                 one["missing_codes"] = sorted(codes)
+            if (members := part.columns[column].set) is not None:
+                one["set"] = members.describe()
             if not heeds_names:
                 one.pop("rename", None)
     said["privacy"] = [model.describe() for model in policy.privacy]

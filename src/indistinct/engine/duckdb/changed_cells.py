@@ -1,4 +1,4 @@
-"""Cells that change in DuckDB: dates that move by a number of days, and numbers that become others."""
+"""Cells that change in DuckDB: dates that move by a number of days, numbers that become others, sets that are split."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from indistinct.array_types import FloatArray
 from indistinct.engine.arrays import integers, numbers
 from indistinct.engine.duckdb.dialect import literal, quote
 from indistinct.engine.duckdb.source import DuckSource
+from indistinct.errors import TableError
+from indistinct.showing.words import counted
 
 YEARS = (20, 9980)
 """Dates in these years stay in years of four digits, wherever they move; others are most likely codes."""
@@ -24,6 +26,33 @@ TEXTS = ("VARCHAR", "ENUM")
 NumberChange = Callable[[FloatArray], FloatArray]
 MOST = 1e150
 """Numbers up to here can be added up."""
+
+
+def set_members_sql(source: DuckSource, column: str, separator: str | None) -> str:
+    """Return the SQL of the different members of each cell of a column as a list of texts; raise if there are none."""
+    if column not in source.types:
+        raise TableError(f"{source.name}: no column {column!r}")
+    kind, name = source.types[column], quote(column)
+    if kind.endswith("[]"):
+        if kind.endswith("[][]") or kind.startswith(("STRUCT", "MAP", "UNION", "BLOB")):
+            raise TableError(
+                f"{source.name}: the lists of column {column!r} hold nested or binary cells; make them texts"
+            )
+        listed = name
+    elif separator is not None:
+        listed = f"string_split({name}::VARCHAR, {literal(separator)})"
+    else:
+        text = f"nullif(trim({name}::VARCHAR), '')"
+        is_array = f"CASE WHEN json_valid({text}) THEN json_type({text}) = 'ARRAY' ELSE false END"
+        wrong = source.rows_of(f"{source.relation} WHERE {text} IS NOT NULL AND NOT ({is_array})")
+        if wrong:
+            raise TableError(
+                f"{source.name}: {counted(wrong, 'cell', 'cells')} of {column!r} are no lists and no JSON arrays; "
+                'say what separates their members, such as set = { separator = ";" }'
+            )
+        listed = f"from_json({text}, '[\"VARCHAR\"]')"
+    texts = f"list_transform({listed}, lambda one: trim(one::VARCHAR))"
+    return f"list_distinct(list_filter({texts}, lambda one: one <> ''))"
 
 
 def moment_sql(kind: str, cell: str, form: str | None) -> str:

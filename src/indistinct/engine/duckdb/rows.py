@@ -9,7 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from indistinct.engine.arrays import without_rests
-from indistinct.engine.duckdb.changed_cells import NumberChange, changed_numbers, moment_sql, number_sql
+from indistinct.engine.duckdb.changed_cells import (
+    NumberChange,
+    changed_numbers,
+    moment_sql,
+    number_sql,
+    set_members_sql,
+)
 from indistinct.engine.duckdb.dialect import literal, quote
 from indistinct.engine.duckdb.distinct_lines import StoredRows
 from indistinct.engine.duckdb.encoded import DuckEncoded
@@ -82,6 +88,11 @@ class DuckRows(SqlRows):
         rows = self.select(cells, self.source.relation, frozenset(), origin=self._origin.with_names(new))
         rows._typed = frozenset(new[column] for column in self._typed)
         return rows
+
+    def with_members(self, column: str, separator: str | None) -> DuckRows:
+        members = set_members_sql(self.source, column, separator)
+        cells = {name: quote(name) for name in self.columns()} | {column: f"unnest({members})"}
+        return self.select(cells, self.source.relation, frozenset(self.columns()) - {column}, is_stored=True)
 
     def select(
         self,

@@ -34,6 +34,10 @@ class NoiseEntry(FileEntries):
     kind: Literal["laplace", "normal", "uniform"] = "laplace"
 
 
+class SetEntry(FileEntries):
+    separator: str | None = Field(None, description="What separates the members; none for lists and JSON arrays.")
+
+
 class ColumnEntry(FileEntries):
     role: Literal["identifier", "quasi", "sensitive", "other", "drop"]
     hierarchy: dict[str, Any] | None = Field(
@@ -62,3 +66,4 @@ class ColumnEntry(FileEntries):
     rename: str | None = Field(
         None, description="What the column is called in the release; of quasi, sensitive and other columns."
     )
+    set: SetEntry | None = Field(None, description="Of a table of events: a cell holds a set, a row for each member.")

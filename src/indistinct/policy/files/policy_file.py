@@ -41,7 +41,7 @@ from indistinct.registry import MEASURES, MODELS
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
 
-CHANGES = ("shift", "microaggregate", "noise")
+CHANGES = ("shift", "microaggregate", "noise", "set")
 """What else than a hierarchy may change the cells of a column."""
 WITH_HIERARCHY = ("quasi", "sensitive")
 """Quasi columns are generalized along it; of a sensitive one it says which values are close to each other."""
@@ -367,6 +367,7 @@ def column_lines(columns: Mapping[str, Column], comments: Mapping[str, str]) -> 
         entry |= {} if column.shift is None else {"shift": column.shift.describe()}
         entry |= column.describe_perturbation()
         entry |= {} if column.rename is None else {"rename": column.rename}
+        entry |= {} if column.set is None else {"set": column.set.describe()}
         if name in comments:
             lines.append(f"# {' '.join(f'{_key(name)}: {comments[name]}'.split())}")
         lines.append(f"{_key(name)} = {toml(entry)}")
