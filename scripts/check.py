@@ -30,6 +30,7 @@ WORKERS = (os.cpu_count() or 1) + 2
 """More than there are cores: some wait for a browser, for Spark or for processes that they started."""
 TESTS = ["pytest", "-n", str(WORKERS), "-q"]
 COLLECT = ["pytest", "-p", "no:xdist", "--collect-only", "-q"]
+KERNELS = ["indistinct", "doctor", "--compile"]
 QUICK = ["-m", "not slow"]
 COVERED = ["ledger", "privacy", "proof", "recoding"]
 """Parts of the package of which every branch is tested."""
@@ -53,8 +54,10 @@ def main(arguments: list[str]) -> int:
         return run_in_order([covered, *coverage_reports()])
     if not asked.all:
         return run_in_order(LINT) or run_beside([TYPES], lambda: run([*TESTS, *more]))
-    # What is collected once lies compiled for all workers, which would else do it at the same time, each for itself.
-    return run_in_order(LINT) or run_beside([TYPES, SAFETY], lambda: run_quietly([COLLECT]) or run([*TESTS, *more]))
+    # What is collected, and kernels, lie compiled for all workers, which would else do it at the same time, each for
+    # itself.
+    once = [KERNELS, COLLECT]
+    return run_in_order(LINT) or run_beside([TYPES, SAFETY], lambda: run_quietly(once) or run([*TESTS, *more]))
 
 
 def coverage_reports() -> list[list[str]]:

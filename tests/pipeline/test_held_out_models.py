@@ -8,8 +8,10 @@ import pytest
 
 import indistinct as ix
 from helpers.commands import answer
+from helpers.optional_modules import optional_module
+from indistinct.data_utility import model_scores
 
-linear_model = pytest.importorskip("sklearn.linear_model")
+linear_model = optional_module("sklearn.linear_model")
 
 
 def drawn(seed=0, rows=400):
@@ -64,9 +66,9 @@ def test_wrong_tasks_are_refused():
         ix.model_utility(drawn(), as_policy(), "gone", algorithm="mondrian")
 
 
-@pytest.mark.slow
 def test_the_command_makes_releases_as_this_one_was_made(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(model_scores, "TREES", 3)
     drawn().to_csv("visits.csv", index=False)
     (tmp_path / "policy.toml").write_text(ix.policy_toml(as_policy(5)))
     answer("anonymize", "policy.toml", "visits.csv", "-o", "release", "--algorithm", "mondrian")

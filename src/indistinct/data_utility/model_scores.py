@@ -18,6 +18,8 @@ LEARNERS = ("boosting", "forest")
 """The learners by name. Boosting stops where a tenth of the training rows gets no better, a forest takes the size of
 its leaves from cross-validation; any estimator of scikit-learn may stand for them."""
 METRICS = {"classification": "accuracy", "regression": "r2"}
+TREES = 100
+"""Of a forest."""
 FOLDS = 3
 """Parts of the training rows by which a learner is tuned."""
 
@@ -120,7 +122,7 @@ def _make_learner(task: ModelTask, seed: int) -> Any:
         maker = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
         return maker(random_state=seed, early_stopping=True, max_iter=300, max_leaf_nodes=15)
     maker = RandomForestClassifier if is_class else RandomForestRegressor
-    learner = maker(100, random_state=seed)
+    learner = maker(TREES, random_state=seed)
     grid = {"min_samples_leaf": [1, 5, 20]}
     folds = (StratifiedKFold if is_class else KFold)(FOLDS, shuffle=True, random_state=seed)
     return GridSearchCV(learner, grid, scoring=task.metric, cv=folds, error_score=0.0)
