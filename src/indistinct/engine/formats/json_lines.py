@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ class JsonLines(FileFormat):
             return json_oddities(file)
 
 
-def _add_row(columns: dict[str, list[object]], rows: int, cells: dict[str, Any]) -> None:
+def _add_row(columns: dict[str, list[object]], rows: int, cells: Mapping[str, object]) -> None:
     """Put the cells of a row below those of the rows before it."""
     for name, cell in cells.items():
         column = columns.setdefault(name, [])

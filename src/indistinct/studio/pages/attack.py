@@ -62,14 +62,8 @@ def _other_table(work: Work, desk: Desk) -> None:
             return
         _again()
 
-    async def take_file(answer: dict[str, Any]) -> None:
-        if "error" in answer:
-            desk.fail(str(answer["error"]))
-        else:
-            await open_path(str(answer["path"]))
-
     with controls.card("Link with another table"):
-        controls.drop_place("Drop a table that names people", take_file)
+        controls.drop_place("Drop a table that names people", open_path, desk.fail)
         with controls.box("div", "row-line").style("margin-top: 12px"):
             controls.text("or its path", "", lambda value: typed.update(path=value), live=True, id="external-path")
             controls.button("Open", lambda: open_path(typed["path"]), id="open-external")

@@ -228,11 +228,8 @@ class Builder:
         controls.text("Label of a suppressed cell", self.draft.label, self._setter_of("label"), live=True)
 
     def _csv(self) -> None:
-        async def take_file(answer: dict[str, Any]) -> None:
-            if "error" in answer:
-                self.desk.fail(str(answer["error"]))
-                return
-            raw = await asyncio.to_thread(Path(answer["path"]).read_bytes)
+        async def take_file(path: str) -> None:
+            raw = await asyncio.to_thread(Path(path).read_bytes)
             try:
                 self.draft.rows = raw.decode("utf-8-sig")
             except UnicodeDecodeError:
@@ -241,7 +238,7 @@ class Builder:
             self.form.refresh()
             await self.climb_again()
 
-        controls.drop_place("Drop a CSV file here, or choose one", take_file)
+        controls.drop_place("Drop a CSV file here, or choose one", take_file, self.desk.fail)
         ui.element("div").style("height: 12px")
         controls.area(
             "Lines",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from nicegui import ui
 
@@ -48,15 +47,11 @@ def _by_path(work: Work, desk: Desk) -> None:
 
 
 def _by_upload(work: Work, desk: Desk) -> None:
-    def take(answer: dict[str, Any]) -> None:
-        if "error" in answer:
-            desk.fail(str(answer["error"]))
-        else:
-            path = str(answer["path"])
-            desk.run("Opening the table", lambda watch: work.open(path, watch), _reload)
+    def take(path: str) -> None:
+        desk.run("Opening the table", lambda watch: work.open(path, watch), _reload)
 
     with controls.card("From this computer"):
-        controls.drop_place("Drop a file here, or choose one", take)
+        controls.drop_place("Drop a file here, or choose one", take, desk.fail)
         controls.Words(
             "p", "A copy of up to 1 GB lies in a private folder until the studio ends.", "quiet small"
         ).style("margin: 8px 0 0")
@@ -76,12 +71,9 @@ def _by_example(work: Work, desk: Desk) -> None:
 
 
 def _earlier_policy(work: Work, desk: Desk) -> None:
-    async def take(answer: dict[str, Any]) -> None:
-        if "error" in answer:
-            desk.fail(str(answer["error"]))
-            return
+    async def take(path: str) -> None:
         try:
-            text = (await asyncio.to_thread(Path(answer["path"]).read_bytes)).decode("utf-8-sig")
+            text = (await asyncio.to_thread(Path(path).read_bytes)).decode("utf-8-sig")
         except UnicodeDecodeError:
             desk.fail("the policy is not UTF-8 text")
             return
@@ -89,7 +81,7 @@ def _earlier_policy(work: Work, desk: Desk) -> None:
             ui.navigate.to("/columns")
 
     with controls.card("Continue where a policy file ends"):
-        controls.drop_place("Drop a policy file for this table here, or choose one", take)
+        controls.drop_place("Drop a policy file for this table here, or choose one", take, desk.fail)
 
 
 def _reload() -> None:

@@ -196,19 +196,24 @@ def slider(label: str, most: int, value: int, on_change: OnChange) -> Element:
     return made
 
 
-def drop_place(label: str, on_upload: OnChange) -> None:
-    """A place to drop a file, or to choose one; it goes to the private folder on this machine."""
+def drop_place(label: str, take: Callable[[str], Any], fail: Callable[[str], object]) -> None:
+    """A place to drop a file, or to choose one; ``take`` gets its path in the private folder, ``fail`` why not."""
     send = "(file) => studioUpload(file, emit)"
+
+    def hear(event: GenericEventArguments) -> Any:
+        error = event.args.get("error")
+        return take(str(event.args["path"])) if error is None else fail(str(error))
+
     with box("label", "drop") as place:
         Words("span", label)
         chosen = box("input", type="file", aria_label=label)
     place.on("dragover", js_handler="(e) => e.preventDefault()")
     place.on(
         "drop",
-        lambda event: on_upload(event.args),
+        hear,
         js_handler=f"(e) => {{ e.preventDefault(); ({send})(e.dataTransfer.files[0]); }}",
     )
-    chosen.on("change", lambda event: on_upload(event.args), js_handler=f"(e) => ({send})(e.target.files[0])")
+    chosen.on("change", hear, js_handler=f"(e) => ({send})(e.target.files[0])")
 
 
 def table(
