@@ -35,28 +35,23 @@ STILL_WITHOUT_SHAPE = {
     "cli/command.py _take",
     "cli/explore/frontier.py _write",
     "cli/setup/hierarchy.py _make",
-    "engine/formats/json_lines.py _add_row",
     "hierarchy/kinds/listed.py _leaves_of",
     "hierarchy/spec.py build",
     "kernel.py run",
     "policy/files/policy_file.py _model",
     "search/full_domain/best_node/value_counter.py _judge_in_cells",
-    "studio/pages/attack.py take_file",
-    "studio/pages/hierarchies.py take_file",
     "studio/pages/lattice.py _chart",
     "studio/pages/privacy.py _column",
     "studio/pages/privacy.py _model",
     "studio/pages/privacy.py _number",
     "studio/pages/privacy.py _number_or_none",
     "studio/pages/privacy.py _population",
-    "studio/pages/table.py take",
 }
 """Functions that take a tuple of anything, or options by their names in a dictionary."""
 STILL_IN_ARRAYS = {"search/local/regroup.py", "search/m_invariance/swap_rows.py"}
 """Modules that give several parameters as one array."""
 STILL_READ_BY_KEY = {"cli/attack.py _attack", "engine/opening.py open_table", "report/page.py report_facts"}
 """Functions that read their own ``**options`` by key."""
-STILL_ASKING_FORMS = {"ledger/again.py"}
 STILL_READING_KEYS = {"policy/stated_policy.py"}
 """Modules that read a manifest by the names of its fields as JSON."""
 ALONE = "release/alone/"
@@ -143,9 +138,11 @@ def reads_key(node: ast.AST, names: set[str]) -> str | None:
     return None
 
 
-def compares_forms(node: ast.AST) -> bool:
-    """Return whether a form is compared with one of the three."""
+def asks_which_form(node: ast.AST) -> bool:
+    """Return whether a form is compared with one of the three, or asked whether it is that of several tables."""
     forms = {"ONE_TABLE", "TWO_TABLES", "LINKED_TABLES"}
+    if isinstance(node, ast.Attribute):
+        return node.attr == "is_joined"
     return isinstance(node, ast.Compare) and any(
         isinstance(one, ast.Name) and one.id in forms
         for side in (node.left, *node.comparators)
@@ -214,8 +211,8 @@ def test_options_are_parameters_and_not_read_by_key():
 
 def test_only_forms_know_which_form_it_is():
     """Everybody else asks a form for its noun, its tables and what is done with it."""
-    found = {name for name, path in files() for node in ast.walk(tree_of(path)) if compares_forms(node)}
-    assert found <= {"release/forms.py", *STILL_ASKING_FORMS}
+    found = {name for name, path in files() for node in ast.walk(tree_of(path)) if asks_which_form(node)}
+    assert found == {"release/forms.py"}
 
 
 def test_only_the_manifest_knows_its_names_as_json():
@@ -236,8 +233,9 @@ def test_the_rules_know_what_they_forbid():
     assert any(map(hides_parameters, of("run(np.array([reach, 0.0]))")))
     assert not any(map(hides_parameters, of("run(np.array([rows]), np.array(list))")))
     assert [key for node in of("how.get('a'), how['b'], other['c']") if (key := reads_key(node, {"how"}))] == ["a", "b"]
-    assert any(map(compares_forms, of("if said.form == ONE_TABLE.title: pass")))
-    assert not any(map(compares_forms, of("form = ONE_TABLE")))
+    assert any(map(asks_which_form, of("if said.form == ONE_TABLE.title: pass")))
+    assert any(map(asks_which_form, of("if release.form.is_joined: pass")))
+    assert not any(map(asks_which_form, of("form = ONE_TABLE")))
 
 
 @pytest.mark.slow

@@ -7,10 +7,10 @@ each other, a prescription has the cells of its visit and of its patient.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +19,10 @@ from indistinct.attacks.attack import InapplicableError
 from indistinct.attacks.target import Target
 from indistinct.counting import as_declared
 from indistinct.engine import Counts, Rows, use_table
-from indistinct.policy import PSEUDONYM, Policy
+from indistinct.policy import PSEUDONYM, Policy, Role
 from indistinct.release.released_tables import ReleasedTables
 
+Report = TypeVar("Report")
 TREE = ".tree"
 """A number that two rows share which have equal quasi cells, and equal rows that belong to them."""
 
@@ -29,7 +30,7 @@ TREE = ".tree"
 @contextmanager
 def rows_of_people(target: Target) -> Iterator[Rows]:
     """Return the rows that have the quasi columns; those of linked tables stand below each other."""
-    if not target.form.is_joined:
+    if not target.policy.tables:
         with target.release.quasi_rows() as rows:
             yield rows
         return
@@ -45,7 +46,7 @@ def rows_of_each_table(target: Target) -> Iterator[tuple[Rows, list[Rows]]]:
 
     All have the pseudonym of their person where tables are linked, and columns ``table.column``.
     """
-    if not target.form.is_joined:
+    if not target.policy.tables:
         with target.release.quasi_rows() as rows:
             yield rows, [rows]
         return
@@ -116,6 +117,16 @@ def _trees(tables: Mapping[str, pa.Table], policy: Policy) -> dict[str, list[int
             for key, number in zip(_texts(table, (part.reference,)), found[name], strict=True):
                 below[part.parent][key].append(number)
     return found
+
+
+def attack_each_table(
+    attack: Callable[[Target], Report], target: Target, join: Callable[[dict[str, Report]], Report], *roles: Role
+) -> Report:
+    """Return what an attack on rows finds; of linked tables it looks at each that has columns of all roles."""
+    if not target.policy.tables:
+        return attack(target)
+    views = {name: view for name, view in row_targets(target) if all(view.policy.with_role(role) for role in roles)}
+    return join({name: attack(view) for name, view in views.items()})
 
 
 def row_targets(target: Target) -> Iterator[tuple[str, Target]]:

@@ -147,7 +147,7 @@ def data_risk(
     people = None if said is None else said.people
     if not any(one.count() for one in tables.values()):
         return DataRisk("rows", 0, 0.0, 0.0, 0)
-    if released.form.is_joined:
+    if policy.tables:
         sizes = profile_sizes(tables, policy)
         if policy.knows is None:
             return _of_sizes("people", [sizes], threshold)

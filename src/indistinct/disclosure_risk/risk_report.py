@@ -188,7 +188,7 @@ def risk(
     watch = watch or Watch()
     policy = None if policy is None else load_policy(policy)
     asked = Asked(policy, None if quasi is None else tuple(quasi), person, population, weights, most)
-    counting = count_linked if policy is not None and policy.form.is_joined else count_one
+    counting = count_linked if policy is not None and policy.tables else count_one
     counted_rows, found, looked = counting(table, asked, watch, **reading)
     unique = minimal_combinations(counted_rows, 1.0, most, watch)
     close = minimal_combinations(counted_rows, nearly, most, watch)

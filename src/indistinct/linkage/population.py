@@ -58,7 +58,7 @@ def count_encoded(
     encoded: Mapping[str, Encoded], policy: Policy, *, may_merge: bool = False
 ) -> tuple[FrequencyList, Mapping[str, TableCount]]:
     """Return the frequency list of all tables that were encoded for a policy, and the entries of each of several."""
-    if policy.form.is_joined:
+    if policy.tables:
         joined = count_tables(encoded, policy)
         return joined.frequencies, joined.tables
     (only,) = encoded.values()

@@ -104,7 +104,7 @@ def saved_recoding_of(given: Any, policy: Policy | None = None) -> SavedRecoding
 
 def algorithm_for(saved: SavedRecoding, policy: Policy) -> Algorithm:
     """Return what recodes rows in this way for a policy, or raise if the policy does not describe the same columns."""
-    if policy.form.is_joined:
+    if policy.tables:
         raise PolicyError("tables: a recoding of several tables that belong together is not applied to others")
     saved.refuse_other({name: policy.columns[name].hierarchy.digest() for name in policy.quasi})
     return Applied(saved) if saved.levels is None else Chosen(saved.levels)
@@ -208,7 +208,7 @@ def _shown_by(folder: Any, policy: Policy | None) -> SavedRecoding:
     released = ReleasedTables.of(Path(folder), policy)
     manifest = released.manifest
     assert manifest is not None  # it has one
-    if not manifest.shape.generalizes or manifest.shape.is_joined or manifest.drawn is not None:
+    if not manifest.shape.shows_recoding or manifest.drawn is not None:
         raise PolicyError("recoding: a release of several tables, of two or of rows that were drawn shows none")
     stated = (manifest.policy.columns or {}).items()
     hierarchies = {

@@ -89,7 +89,7 @@ def refuse_unable(policy: Policy, algorithm: Algorithm) -> None:
     if policy.knows is not None:
         refuse_for_histories(declared)
         return
-    if policy.form.is_joined and not declared.links_tables:
+    if policy.tables and not declared.links_tables:
         raise PolicyError(
             f"tables: the algorithm {algorithm.name!r} does not look at all rows of a person in several tables; "
             f"choose {choices_that('links_tables')}"

@@ -37,6 +37,10 @@ class Form(ABC):
     tables: ClassVar[str] = "the table"
     generalizes: ClassVar[bool] = True
     """Quasi cells are released as labels; else as they are, apart from sensitive values."""
+    shows_recoding: ClassVar[bool] = True
+    """Whoever has the release reads in its one table how each value was recoded."""
+    no_unicity: ClassVar[str] = ""
+    """Why it is not counted how many released rows any few cells single out; empty if it is."""
     is_joined: ClassVar[bool] = False
     """Columns are named ``table.column``, since each table has its own."""
     judged_in: ClassVar[str] = "one_table"
@@ -153,7 +157,8 @@ class _TwoTables(Form):
     noun, nouns = "class", "classes"
     rows = "rows in two tables"
     tables = "the tables"
-    generalizes = False
+    generalizes = shows_recoding = False
+    no_unicity = "quasi-identifiers are published as they are, so whoever knows them finds a person's class"
     judged_in = "two_tables"
     first, last = "quasi", "sensitive"
     blanks = False
@@ -185,6 +190,8 @@ class _LinkedTables(Form):
     noun, nouns = "profile", "profiles"
     unit, units = "person", "people"
     tables = "the tables"
+    shows_recoding = False
+    no_unicity = "its cells stand in several tables, and rows of one person are found together"
     is_joined = True
     judged_in = "several_tables"
     is_measured_anew = False

@@ -169,7 +169,7 @@ def _summary(subject: Subject) -> dict[str, Any]:
     """Return what a reader wants to know first."""
     said = subject.said
     form = "cell by cell" if said.node is None else "column by column"
-    form = form if subject.form.generalizes and not subject.form.is_joined else subject.form.title
+    form = form if subject.form.shows_recoding else subject.form.title
     return {
         "form": form,
         "k": subject.k,

@@ -38,7 +38,7 @@ from indistinct.attacks.guessing.known_cells import (
     with_shared_texts,
 )
 from indistinct.attacks.guessing.naive_bayes import LabelSpread, NaiveBayes
-from indistinct.attacks.joint_rows import row_targets
+from indistinct.attacks.joint_rows import attack_each_table
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import IntArray
 from indistinct.release.forms import LINKED_TABLES, ONE_TABLE, TWO_TABLES, Form
@@ -97,10 +97,10 @@ class Inference(Attack):
 
     def attack(self, target: Target) -> InferenceReport:
         """Train learners on the release and on other people, and count whose values they guess."""
+        return attack_each_table(self._guess, target, InferenceReport.of_tables, "sensitive")
+
+    def _guess(self, target: Target) -> InferenceReport:
         policy = target.policy
-        if target.form.is_joined:
-            views = {name: view for name, view in row_targets(target) if view.policy.with_role("sensitive")}
-            return InferenceReport.of_tables({name: self.attack(view) for name, view in views.items()})
         columns = list(policy.quasi if self.known is None else self.known)
         sensitive, notes = guessable(policy, columns)
         learned = LearnedRelease.read(target.release, columns, sensitive)

@@ -28,7 +28,7 @@ from indistinct.attacks.attack import (
 from indistinct.attacks.guessing.guess_report import Guess, GuessReport
 from indistinct.attacks.guessing.known_cells import CodedRows, cells_of, people_of, with_shared_texts
 from indistinct.attacks.guessing.rates import difference
-from indistinct.attacks.joint_rows import row_targets
+from indistinct.attacks.joint_rows import attack_each_table
 from indistinct.attacks.target import OnePolicy, Target, people_notes
 from indistinct.counting import IntArray
 from indistinct.hierarchy import keep
@@ -79,9 +79,10 @@ class SinglingOut(Attack):
 
     def attack(self, target: Target) -> SinglingOutReport:
         """Draw descriptions from the release, and count how often they fit one person."""
+        return attack_each_table(self._describe, target, SinglingOutReport.of_tables)
+
+    def _describe(self, target: Target) -> SinglingOutReport:
         policy = target.policy
-        if target.form.is_joined:
-            return SinglingOutReport.of_tables({name: self.attack(view) for name, view in row_targets(target)})
         changed = {*policy.perturbed, *policy.shifted}
         with target.release.quasi_rows() as rows:
             names = [name for name in policy.with_role("quasi", "sensitive", "other") if name in rows.columns()]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.attacks.attack import EXTERNAL, Attack, OtherTable, most_option, option
-from indistinct.attacks.joint_rows import rows_of_people, with_some_cell
+from indistinct.attacks.joint_rows import TREE, rows_of_people, with_some_cell
 from indistinct.attacks.linking.link_report import FittingPerson, Label, LinkedColumn, LinkedGroup, LinkReport
 from indistinct.attacks.linking.units import KnownPeople, LinkedUnits
 from indistinct.attacks.target import OnePolicy, Target, people_notes
@@ -131,7 +131,7 @@ class Link(Attack):
             theirs = [*pairs.values(), *person]
             with released.encode(mine) as encoded, read.encode(theirs) as known:
                 labels, rows = encoded.values, encoded.count_by(mine)
-                rows = with_some_cell(rows, labels, list(pairs)) if target.form.is_joined else rows
+                rows = with_some_cell(rows, labels, list(pairs)) if TREE in released.columns() else rows
                 values, people = known.values, KnownPeople.of(known.count_by(theirs), known.values, person)
                 coverages = [
                     Coverage.of(hierarchy_of(policy, name), labels[name], values[own], self.fuzzy)

@@ -68,10 +68,8 @@ def _after(subject: Subject, columns: Columns, population: Any, reading: Any) ->
 
 def release_unicity(subject: Subject) -> dict[str, Any]:
     """Return how many released rows stand alone to whoever knows any few cells, whatever their columns."""
-    if subject.form.is_joined:
-        return {"left_out": "its cells stand in several tables, and rows of one person are found together"}
-    if not subject.form.generalizes:
-        return {"left_out": "quasi-identifiers are published as they are, so whoever knows them finds a person's class"}
+    if subject.form.no_unicity:
+        return {"left_out": subject.form.no_unicity}
     hidden = subject.policy.pseudonym_columns
     names = [name for name in subject.released.columns() if name not in hidden]
     if len(names) > UNICITY_COLUMNS:

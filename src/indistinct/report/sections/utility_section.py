@@ -36,7 +36,7 @@ def _why_not(subject: Subject) -> str | None:
         return "it would describe the private table, so it stands in the internal edition only"
     if not subject.sources:
         return "it is compared with the private table, which was not given"
-    if not subject.form.generalizes or subject.form.is_joined:
+    if not subject.form.shows_recoding:
         return "it is computed of releases of one table"
     if subject.released.count() * len(subject.released.columns()) > MOST_CELLS:
         return "the table is large; indistinct utility computes it"
