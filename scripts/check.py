@@ -26,12 +26,14 @@ PEER = "pycanon==1.3.6"
 LINT = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
 SAFETY = ["bandit", "-q", "-c", "pyproject.toml", "-r", "src"]
 TYPES = ["mypy"]
-WORKERS = (os.cpu_count() or 1) + 2
-"""More than there are cores: some wait for a browser, for Spark or for processes that they started."""
-TESTS = ["pytest", "-n", str(WORKERS), "-q"]
+CORES = os.cpu_count() or 1
+WAITING = 2
+"""Workers beyond the cores, since some wait for a browser, for Spark or for processes that they started."""
+TESTS = ["pytest", "-n", str(CORES + WAITING), "-q"]
+QUICK_TESTS = ["pytest", "-n", str(CORES), "-q", "-m", "not slow"]
+"""None of them waits, and each worker spends seconds on collecting all."""
 COLLECT = ["pytest", "-p", "no:xdist", "--collect-only", "-q"]
 KERNELS = ["indistinct", "doctor", "--compile"]
-QUICK = ["-m", "not slow"]
 COVERED = ["ledger", "privacy", "proof", "recoding"]
 """Parts of the package of which every branch is tested."""
 
@@ -48,12 +50,11 @@ def main(arguments: list[str]) -> int:
         install_peer()
     else:
         os.environ.setdefault("HYPOTHESIS_PROFILE", "quick")
-        more = [*QUICK, *more]
     if asked.coverage:
         covered = [*TESTS, "--cov=indistinct", "--cov-branch", "--cov-report=", *more]
         return run_in_order([covered, *coverage_reports()])
     if not asked.all:
-        return run_in_order(LINT) or run_beside([TYPES], lambda: run([*TESTS, *more]))
+        return run_in_order(LINT) or run_beside([TYPES], lambda: run([*QUICK_TESTS, *more]))
     # What is collected, and kernels, lie compiled for all workers, which would else do it at the same time, each for
     # itself.
     once = [KERNELS, COLLECT]

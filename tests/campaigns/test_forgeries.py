@@ -113,4 +113,4 @@ def test_a_blind_program_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
         return program
 
     monkeypatch.setattr(forgeries, "load_program", blind)
-    assert forgeries.run(Options("forgeries", seed=0, inputs=12)).faults
+    assert forgeries.run(Options("forgeries", seed=0, inputs=2)).faults
