@@ -56,7 +56,7 @@ class UtilityAxis:
 
     def value(self, release: Release, table: Any, algorithm: Algorithm, watch: Watch) -> float | None:
         """Return the utility of a release; None where its form cannot be decoded."""
-        if not release.form.generalizes or release.form.is_joined:
+        if not release.form.shows_recoding:
             return None
         watch.report("utility")
         if self.target is not None:
@@ -70,7 +70,7 @@ class UtilityAxis:
 
 def risks(release: Release) -> dict[str, float]:
     """Return how surely somebody is found who is known to be in the release: the highest chance, and the average."""
-    if not release.form.generalizes or release.form.is_joined:
+    if not release.form.shows_recoding:
         return {}
     policy = release.policy
     found = risk(release.tables["table"], policy.quasi, policy=policy, most=1).prosecutor
