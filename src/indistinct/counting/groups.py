@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -199,15 +199,22 @@ class Groups:
         """The number of rows in all groups."""
         return int(self.sizes.sum())
 
-    def in_people(self) -> Groups:
-        """Return the groups as models see them: sizes and sensitive values in people, where those have several rows."""
-        return self if self.people is None else self.people.weigh(self)
+    def in_people(self, columns: Collection[str] | None = None) -> Groups:
+        """Return the groups as models see them: sizes and sensitive values in people, where those have several rows.
+
+        Values of some ``columns`` alone are counted, where these are given, since each takes a pass over all rows.
+        """
+        return self if self.people is None else self.people.weigh(self, columns)
+
+    def sizes_in_people(self) -> IntArray:
+        """Return the number of people in each group."""
+        return self.sizes if self.people is None else self.people.sizes(len(self))
 
     def number_of_people(self, is_chosen: BoolArray) -> int:
         """Return the number of people in some groups together: one for each row, unless it is known whose they are."""
         if self.people is None:
             return int(self.sizes[is_chosen].sum())
-        return len(np.unique(self.people.persons[is_chosen[self.people.groups]]))
+        return int(np.count_nonzero(np.bincount(self.people.persons[is_chosen[self.people.groups]])))
 
     def label_codes(self, column: int) -> IntArray:
         """Return the label code of one column in each group."""

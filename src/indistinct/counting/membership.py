@@ -6,7 +6,7 @@ frequent there as the people who have it: each counts once for a value, however 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -112,11 +112,12 @@ class People:
         is_there = self.groups >= 0
         codes = np.where(is_there, self.values[column], NOWHERE)
         totals = np.bincount(codes[self._is_first(codes)], minlength=values).astype(np.int64)
-        return totals, len(np.unique(self.persons[codes >= 0]))
+        return totals, int(np.count_nonzero(np.bincount(self.persons[codes >= 0])))
 
-    def weigh(self, groups: Groups) -> Groups:
-        """Return groups as models see them: sizes and sensitive values in people."""
-        tallies = {name: self._tally(name, tally, len(groups)) for name, tally in groups.tallies.items()}
+    def weigh(self, groups: Groups, columns: Collection[str] | None = None) -> Groups:
+        """Return groups as models see them: sizes and sensitive values in people, of some columns or of all."""
+        asked = {name: tally for name, tally in groups.tallies.items() if columns is None or name in columns}
+        tallies = {name: self._tally(name, tally, len(groups)) for name, tally in asked.items()}
         return replace(groups, sizes=self.sizes(len(groups)), tallies=tallies, people=None)
 
     def _tally(self, column: str, rows: Tally, number_of_groups: int) -> Tally:

@@ -272,7 +272,7 @@ def _unknown_in(rows: Rows, policy: Policy) -> dict[str, list[str | None]]:
 def _figures(task: Task, rows: int) -> dict[str, int]:
     """Return how anonymous a table is as it is, and what would be suppressed at the top of the lattice."""
     frequencies = task.frequencies
-    sizes, crowds = frequencies.base.sizes, frequencies.base.in_people().sizes
+    sizes, crowds = frequencies.base.sizes, frequencies.base.sizes_in_people()
     people = {"people": task.number_of_people(), "unique_people": int((crowds == 1).sum())}
     top, _ = frequencies.roll_up(frequencies.heights)
     return {

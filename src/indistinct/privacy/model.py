@@ -74,7 +74,8 @@ class PrivacyModel(ABC):
         everybody has a value of each column, as in several tables, each column is judged among those who have one; a
         group in which nobody has one needs as many people as the model asks for at the least.
         """
-        counted = groups.in_people()
+        asked = [name for name in groups.tallies if self.asks_sensitive and self.column in (None, name)]
+        counted = groups.in_people(asked)
         if not self.asks_sensitive or all(tally.holders is None for _, tally in self.tallies(counted)):
             return self.satisfied(counted)
         verdict: BoolArray = (counted.sizes >= least_rows(self)) | (counted.sizes == 0)

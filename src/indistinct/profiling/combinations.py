@@ -93,7 +93,7 @@ class DistinctRows:
             people, sizes = _by_tree(merged)
             return Counts((), sizes), people
         codes = tuple(merged.label_codes(column).astype(np.uint64) for column in everything)
-        return Counts(codes, merged.in_people().sizes), merged.people
+        return Counts(codes, merged.sizes_in_people()), merged.people
 
     @property
     def has_trees(self) -> bool:
@@ -107,7 +107,7 @@ class DistinctRows:
             merged, _ = self.base.only(columns)
             if self.has_trees:
                 return int((_by_tree(merged)[1] == 1).sum())
-            return merged.number_of_people(merged.in_people().sizes == 1)
+            return merged.number_of_people(merged.sizes_in_people() == 1)
         keys = np.zeros(len(self.base), np.int64)
         for column in columns:
             keys = keys * self.distinct[column] + self.base.label_codes(column).astype(np.int64)

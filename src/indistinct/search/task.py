@@ -229,7 +229,10 @@ class Task:
         That is what local algorithms demand: a group over all quasi columns is also safe over any of them.
         """
         sizes = np.bincount(parts, rows, number).astype(np.int64)
-        tallies = self.frequencies.tallies_of(tuples, rows, parts, self.totals)
+        if self.counts_people:  # values are counted in people, and only their texts are asked of these
+            tallies = self.frequencies.base.tallies
+        else:
+            tallies = self.frequencies.tallies_of(tuples, rows, parts, self.totals)
         groups = Groups.of_sizes(sizes, tallies, self.frequencies.populations_of(tuples, parts, number))
         there = np.where(rows > 0, parts, NOWHERE) if self.counts_people else parts
         groups = replace(groups, people=self.frequencies.people_of(tuples, there, self.people_totals)).in_people()

@@ -117,7 +117,7 @@ def _people_before(subject: Subject, columns: Columns) -> dict[str, Any] | None:
     groups = _groups_before(subject, columns)
     if groups is None or groups.people is None or subject.form.units == "people":
         return None
-    exposed = Exposed(groups.in_people().sizes, groups.people)
+    exposed = Exposed(groups.sizes_in_people(), groups.people)
     smallest = int(exposed.sizes.min(initial=exposed.records))
     return {"smallest": smallest, "highest": 1 / max(1, smallest), "alone": exposed.alone}
 

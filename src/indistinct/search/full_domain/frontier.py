@@ -213,7 +213,7 @@ def _one_by_one(
         if watch.time_is_up():
             raise InterruptedSearchError("the time limit passed before every node was measured")
         groups, _ = task.frequencies.roll_up(tuple(node))
-        crowds = groups.in_people().sizes
+        crowds = groups.sizes_in_people()
         for column, k in enumerate(ks):
             is_suppressed = task.with_k(k).unsafe(groups) if _asks_by_sets(task) else crowds < k
             recoding = FullDomainRecoding(task.frequencies, groups, is_suppressed)
