@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from indistinct.policy.column import Unreadable
 from indistinct.profiling.column_names import SHORTEST_PART, numbers_something, topics_of, word_list, words_of
 from indistinct.profiling.column_shapes import Shape, shape_of
 from indistinct.profiling.column_statistics import MANY, ColumnStatistics
-from indistinct.profiling.date_shapes import FIRST_YEAR, LAST_YEAR
+from indistinct.profiling.date_shapes import FIRST_YEAR, LAST_YEAR, read_dates
 from indistinct.profiling.safe_harbor import SafeHarbor, identifiers_like
 
 LONG_TEXT, MANY_WORDS = 40, 5
@@ -144,17 +145,23 @@ class ColumnProfile:
 def judge(name: str, cells: ColumnStatistics, by_siblings: Mapping[str, tuple[str | None, str]]) -> ColumnProfile:
     """Return the role of a column; ``by_siblings`` has the topic and the reason of columns that the others reveal."""
     listed = tuple(identifiers_like(name, cells.values))
-    shape = shape_of(name, cells)
     said, topic = said_by(name)
+
+    @cache
+    def shape() -> Shape:
+        return shape_of(name, cells)  # it reads every value, which nobody needs of numbers that name people
+
+    def are_dates() -> bool:
+        return read_dates(cells) is not None and shape().kind == "dates"
 
     def profile(role: Role, reason: str) -> ColumnProfile:
         if listed and role != "other":
             reason += f"; HIPAA ({', '.join(one.letter for one in listed)})"
         made = ColumnProfile(name, role, None, reason, cells.distinct, cells.missing, listed, topic)
         made = replace(made, largest_share=cells.largest_share, values=cells.few_values)
-        return made.as_quasi(shape, f"{reason}; {shape.words}") if role == "quasi" else made
+        return made.as_quasi(shape(), f"{reason}; {shape().words}") if role == "quasi" else made
 
-    naming = _naming(name, cells, shape, listed)
+    naming = _naming(name, cells, listed, are_dates)
     if naming:
         return profile("identifier", naming)
     if cells.distinct == 0:
@@ -163,20 +170,20 @@ def judge(name: str, cells: ColumnStatistics, by_siblings: Mapping[str, tuple[st
         return profile("other", "one value for all rows tells nobody apart")
     if _serves_to_count(name, cells):
         return profile("other", "it serves to count, and says nothing of a person")
-    if shape.kind == "dates" and said != "quasi":
+    if shape().kind == "dates" and said != "quasi":
         return profile("quasi", "others may know when something happened to a person")
     if _are_years(cells) and said != "quasi":
         return profile("quasi", "others may know the year in which something happened to a person")
     if _is_rating(name, cells):
         return profile("sensitive", "a mark that somebody gives is an opinion")
-    if _are_illnesses(cells, shape) and (said is None or is_vague(name)):
+    if _are_illnesses(cells, shape()) and (said is None or is_vague(name)):
         return profile("sensitive", "its values speak of health, whatever its name")
     if said == "sensitive":
         hint = "; nearly every value is different: make it quasi if others may know it" * cells.is_nearly_unique
         return profile("sensitive", f"its name speaks of {TOPICS[topic]}, which nobody should learn{hint}")
     if said == "quasi":
         return profile("quasi", f"its name speaks of {TOPICS[topic]}, which others may know")
-    telling = _telling(cells, shape)
+    telling = _telling(cells, shape())
     if telling:
         return profile("identifier", telling)
     if name in by_siblings:
@@ -227,7 +234,7 @@ def _is_rating(name: str, cells: ColumnStatistics) -> bool:
     return is_named and cells.is_whole and cells.numbers[0] >= 0 and 2 < cells.numbers[-1] <= LARGEST_RATING
 
 
-def _naming(name: str, cells: ColumnStatistics, shape: Shape, listed: Sequence[SafeHarbor]) -> str:
+def _naming(name: str, cells: ColumnStatistics, listed: Sequence[SafeHarbor], are_dates: Callable[[], bool]) -> str:
     """Say why a column names people, by its values or by its name; nothing if it does not."""
     by_values = [one.reason for one in listed if one.by_values and one.letter != "C"]
     if by_values:
@@ -236,7 +243,7 @@ def _naming(name: str, cells: ColumnStatistics, shape: Shape, listed: Sequence[S
         return "coordinates that point to a house"
     words = words_of(name)
     is_amount = bool(cells.numbers) and not cells.is_whole
-    if is_amount or shape.kind == "dates" or cells.distinct == 0:
+    if is_amount or cells.distinct == 0 or are_dates():
         return ""
     if _is_written_freely(cells, words):
         return "long texts, nearly all different, may name people"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
@@ -70,6 +71,11 @@ class ColumnStatistics:
         return tuple(self.values[place] for place in np.argsort(-self.counts, kind="stable").tolist())
 
     @cached_property
+    def read(self) -> dict[str, Decimal | int]:
+        """The number that each value says, of those that say one."""
+        return {value: number for value in self.values or () if (number := read_number(value)) is not None}
+
+    @cached_property
     def codes_for_missing(self) -> tuple[str, ...]:
         """The values that seem to say that a cell is missing.
 
@@ -79,7 +85,7 @@ class ColumnStatistics:
         absent = word_list("values.missing")
         words = tuple(value for value in values if value.strip().lower() in absent)
         others = [value for value in values if value not in words]
-        numbers = {value: float(number) for value in others if (number := read_number(value)) is not None}
+        numbers = {value: float(self.read[value]) for value in others if value in self.read}
         strays = tuple(value for value in others if value not in numbers)
         if len(numbers) < FEWEST_BESIDE or len(strays) > MOST_STRAYS or any(len(one) > LONGEST_STRAY for one in strays):
             return words
@@ -95,7 +101,7 @@ class ColumnStatistics:
     def unreadable(self) -> tuple[str, ...]:
         """The few values of a column of numbers that are no numbers; none if it is not one of numbers."""
         values = self.meaningful
-        unreadable = tuple(value for value in values if read_number(value) is None)
+        unreadable = tuple(value for value in values if value not in self.read)
         if not unreadable or self.counts is None or self.values is None:
             return ()
         rows = dict(zip(self.values, self.counts.tolist(), strict=True))
@@ -107,8 +113,7 @@ class ColumnStatistics:
     def numbers(self) -> tuple[float, ...]:
         """The numbers of a column of numbers, codes for missing left out; none if it is not one of numbers."""
         readable = set(self.meaningful) - set(self.unreadable)
-        found = [read_number(value) for value in readable]
-        return tuple(sorted(float(number) for number in found if number is not None)) if None not in found else ()
+        return tuple(sorted(float(self.read[value]) for value in readable)) if readable <= self.read.keys() else ()
 
     @cached_property
     def is_whole(self) -> bool:
