@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import indistinct as ix
 from helpers.profiles import examples
 from indistinct.engine import use_table
-from indistinct.linkage import explained_by, find_dependencies
+from indistinct.linkage import explained_by, find_dependencies, tells_some_value
 from indistinct.profiling import profile
 
 DISTRICTS = [f"25-{number:05}" for number in range(503, 513)]
@@ -69,6 +69,30 @@ def test_what_a_column_explains_is_what_guessing_row_by_row_explains(pairs: list
     assert abs(explained - wanted) < 1e-12
     if wanted > 0:
         assert is_exact == wanted_exact
+
+
+@examples(100)
+@given(PAIRS)
+def test_a_column_tells_some_value_if_it_explains_who_has_it(pairs: list[tuple[int, int]]) -> None:
+    codes, others = [one for one, _ in pairs], [other for _, other in pairs]
+    wanted = any(
+        brute_explained(codes, [int(other == value) for other in others])[0] >= 0.9 - 1e-12 for value in set(others)
+    )
+    assert tells_some_value(np.array(codes, np.int32), np.array(others, np.int32)) == wanted
+
+
+def test_a_weight_that_tells_who_lives_in_no_house_does_not_leave() -> None:
+    """As the weights of households in the American Community Survey: 0 where people live in a home or a barrack."""
+    chance = random.Random(5)
+    kinds = [chance.choice(["house"] * 18 + ["home", "barrack"]) for _ in range(600)]
+    weights = [str(100 * chance.randint(3, 12)) if kind == "house" else "0" for kind in kinds]
+    ages = [str(chance.randint(18, 80)) for _ in kinds]
+    found = profile(pa.table({"age": ages, "housing_type": kinds, "WGTP": weights}))
+    roles = {column.name: column.role for column in found.columns}
+    assert roles["housing_type"] == roles["WGTP"] == "quasi"
+    alike = [str(100 * chance.randint(3, 12)) for _ in kinds]
+    found = profile(pa.table({"age": ages, "housing_type": kinds, "WGTP": alike}))
+    assert {column.name: column.role for column in found.columns}["WGTP"] == "other"
 
 
 def brute_crowds(release: pa.Table, told: dict[Any, Any]) -> Counter[tuple[Any, ...]]:

@@ -52,6 +52,31 @@ def test_places_within_places_are_no_people() -> None:
     assert profile(pa.table(table)).person is None
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_few_people_are_found_by_what_only_people_have(seed: int) -> None:
+    """Fifty subjects: age and index at the start are nearly all different, so only what they are called counts."""
+    chance = random.Random(seed)
+    rows = []
+    for subject in range(50):
+        fixed = {"SUBJ": f"{subject:03}", "BMIBL": f"{chance.gauss(27, 4):.1f}", "AGE": str(chance.randint(20, 80))}
+        fixed |= {"SEX": chance.choice("MF"), "ARM": chance.choice(["drug", "placebo"])}
+        rows += [fixed | {"VISIT": str(visit), "AVAL": str(chance.randint(90, 160))} for visit in range(6)]
+    chance.shuffle(rows)
+    assert profile(pa.Table.from_pylist(rows)).person == "SUBJ"
+
+
+def test_how_many_students_came_numbers_nobody_where_something_else_names_the_teacher() -> None:
+    chance = random.Random(4)
+    rows = []
+    for teacher in range(90):
+        fixed = {"prof": str(teacher + 1), "gender": chance.choice("mf"), "native": chance.choice("yn")}
+        fixed |= {"minority": chance.choice("yn"), "tenure": chance.choice("yn"), "age": str(chance.randint(29, 70))}
+        rows += [fixed | {"students": str(chance.randint(5, 160))} for _ in range(4)]
+    found = profile(pa.Table.from_pylist(rows))
+    assert found.person == "prof"
+    assert {column.name: column.role for column in found.columns}["students"] != "identifier"
+
+
 def test_independent_columns_are_no_people() -> None:
     chance = random.Random(3)
     table = {f"v{place}": [str(chance.randint(0, 10 ** (place % 4 + 1))) for _ in range(800)] for place in range(8)}

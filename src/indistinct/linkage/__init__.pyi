@@ -8,6 +8,7 @@ from indistinct.linkage.fitting_people import NOBODY as NOBODY
 from indistinct.linkage.fitting_people import Candidates as Candidates
 from indistinct.linkage.fitting_people import count_candidates as count_candidates
 from indistinct.linkage.fitting_people import members_of as members_of
+from indistinct.linkage.functional_dependencies import ENOUGH as ENOUGH
 from indistinct.linkage.functional_dependencies import CodedColumn as CodedColumn
 from indistinct.linkage.functional_dependencies import Codes as Codes
 from indistinct.linkage.functional_dependencies import Dependency as Dependency
@@ -18,6 +19,7 @@ from indistinct.linkage.functional_dependencies import explained_by as explained
 from indistinct.linkage.functional_dependencies import find_dependencies as find_dependencies
 from indistinct.linkage.functional_dependencies import guess as guess
 from indistinct.linkage.functional_dependencies import pairs_between as pairs_between
+from indistinct.linkage.functional_dependencies import tells_some_value as tells_some_value
 from indistinct.linkage.functional_dependencies import unseen_pairs as unseen_pairs
 from indistinct.linkage.joined_populations import use_people as use_people
 from indistinct.linkage.paired_columns import column_pairs as column_pairs

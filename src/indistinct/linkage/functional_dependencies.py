@@ -194,6 +194,28 @@ def _guessed_right(codes: Codes, others: Codes) -> tuple[int, bool]:
     return int(first[is_right].sum()), bool((numbers == 1).all())
 
 
+def tells_some_value(codes: Codes, others: Codes) -> bool:
+    """Return whether a column tells, of some value of ``others``, who has it and who has not, as it tells a column.
+
+    Below each label that holds the value among others a recipient then knows which rows have it.
+
+    >>> weight, home = np.repeat([0, 1, 2], 4), np.array([0] * 8 + [1, 2, 1, 2])
+    >>> explained_by(weight, home)[0] < ENOUGH, tells_some_value(weight, home)  # never who has 1, but who has 0
+    (True, True)
+    """
+    rows, width = len(codes), int(others.max(initial=0)) + 1
+    pairs, with_value = np.unique(codes.astype(np.int64) * width + others, return_counts=True)
+    cells, values = pairs // width, pairs % width
+    of_cell, of_value = np.bincount(codes), np.bincount(others, minlength=width)
+    without = of_cell[cells] - with_value
+    right = np.where(with_value - 1 > without, with_value, 0) + np.where(without - 1 > with_value, without, 0)
+    elsewhere = int(of_cell[of_cell >= 2].sum())  # rows of cells that never have the value are guessed right
+    counted = np.bincount(values, right - np.where(of_cell[cells] >= 2, of_cell[cells], 0), width) + elsewhere
+    mistakes = np.minimum(of_value, rows - of_value)
+    is_asked = mistakes >= max(1.0, FEWEST_MISTAKES * rows)
+    return bool((rows - counted[is_asked] <= (1 - ENOUGH) * mistakes[is_asked]).any())
+
+
 def alike_by(codes: Codes, others: Codes, largest: int) -> list[float]:
     """Return how often groups of 2, 3, … ``largest`` rows with one cell also have one value of ``others``, by chance.
 

@@ -26,7 +26,9 @@ CONSTANT = 0.98
 MOST_BY_CHANCE = 0.9
 """A column in which any two rows agree more often says nothing."""
 FEWEST_CONSTANT = 3
-"""Columns that must stay the same, none of which determines another."""
+"""Columns that must stay the same, none of which determines another, unless their names say that people have them."""
+PERSONAL = ("birth", "age", "sex", "origin")
+"""Topics of names that speak of people: places and things have none of them, so each counts that stays the same."""
 TELLS_APART = 0.5
 """The share of the numbers that the constant columns tell from each other, at least."""
 MOST_DIFFERENT = 0.5
@@ -98,7 +100,9 @@ def entity_of(column: str, coded: Mapping[str, CodedColumn], found: Mapping[str,
     number = int(whose.max()) + 1
     constant = [name for name in constant if found[name].distinct < number]  # not another name of the same
     firsts = np.unique(whose, return_index=True)[1]
-    if len(_independent({name: coded[name].codes[firsts] for name in constant})) < FEWEST_CONSTANT:
+    evidence = {*_independent({name: coded[name].codes[firsts] for name in constant})}
+    evidence |= {name for name in constant if said_by(name)[1] in PERSONAL}
+    if len(evidence) < FEWEST_CONSTANT:
         return None
     told_apart = len(np.unique(_together([coded[name] for name in constant])))
     return Entity(column, number, tuple(constant)) if told_apart >= TELLS_APART * number else None

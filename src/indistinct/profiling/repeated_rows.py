@@ -18,7 +18,7 @@ from indistinct.profiling.column_names import (
 )
 from indistinct.profiling.column_roles import ColumnProfile, are_counts
 from indistinct.profiling.column_statistics import MANY, ColumnStatistics
-from indistinct.profiling.entities import entity_of
+from indistinct.profiling.entities import entity_of, find_entity
 from indistinct.profiling.safe_harbor import identifiers_like
 
 LIFELONG = ("birth", "sex", "origin")
@@ -37,7 +37,7 @@ def find_person(
 
     What numbers people has a name that says so, or does not differ, from row to row of one number, in what stays the
     same for a person: date of birth, sex, origin. If it does differ there, it numbers something else, as a household
-    or the starters of a run, unless its name speaks of people.
+    or the starters of a run, unless its name speaks of people and nothing else tells by structure whose rows they are.
     """
     candidates = [name for name, cells in found.items() if _may_number(name, cells)]
     lifelong = [column.name for column in columns if column.topic in LIFELONG and column.distinct >= 2]
@@ -65,7 +65,12 @@ def find_person(
     if len(ranked) > 1:  # of several names that number people those count within whose rows other columns stay the same
         told = [one for one in ranked if entity_of(one[-1], coded, found) is not None]
         ranked = told or ranked
-    return (min(ranked)[-1] if ranked else None), tuple(others)
+    if not ranked:
+        return None, tuple(others)
+    _, is_doubtful, _, chosen = min(ranked)
+    if is_doubtful and entity_of(chosen, coded, found) is None and find_entity(coded, found, (*others, chosen)):
+        return None, (*others, chosen)  # a number of students; something else names whose rows these are
+    return chosen, tuple(others)
 
 
 def names_that_repeat(

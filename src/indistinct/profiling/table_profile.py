@@ -13,7 +13,16 @@ import pyarrow as pa
 from indistinct.engine import Rows, use_table
 from indistinct.errors import TableError
 from indistinct.hierarchy import suppress
-from indistinct.linkage import CodedColumn, Dependency, alike_by, coded_columns, dependencies_between
+from indistinct.linkage import (
+    ENOUGH,
+    CodedColumn,
+    Dependency,
+    alike_by,
+    coded_columns,
+    dependencies_between,
+    pairs_between,
+    tells_some_value,
+)
 from indistinct.policy import Role
 from indistinct.profiling.column_roles import HALF, ColumnProfile, judge, roles_by_siblings
 from indistinct.profiling.column_shapes import shape_of
@@ -237,8 +246,10 @@ def _without_dependencies(
 ) -> tuple[list[ColumnProfile], tuple[Dependency, ...]]:
     """Make quasi what is neither quasi nor sensitive and determines a quasi column; and say which sensitive ones do.
 
-    Columns are looked at with the codes with which they are ``leaving``. A number that was computed from a quasi column
-    tells it also in intervals, though not each value: such numbers are looked at as they were, too.
+    What is neither also tells a quasi column if it tells of one of its values who has it: where that value is kept
+    nowhere, a recipient takes what is left for certain. Columns are looked at with the codes with which they are
+    ``leaving``. A number that was computed from a quasi column tells it also in intervals, though not each value: such
+    numbers are looked at as they were, too.
     """
     names = [column.name for column in columns if column.role == "quasi"]
     released = [column.name for column in columns if column.role in ("other", "sensitive") and column.distinct > 1]
@@ -246,6 +257,12 @@ def _without_dependencies(
     pairs = {(one.column, one.tells) for one in dependencies}
     recoded = [column.name for column in columns if column.role == "other" and column.recode is not None]
     dependencies += [one for one in dependencies_between(coded, recoded, names) if (one.column, one.tells) not in pairs]
+    others = [column.name for column in columns if column.role == "other" and column.distinct > 1]
+    dependencies += [
+        Dependency(column, name, 0.0, is_exact=False)
+        for column, name in pairs_between(leaving, others, names)
+        if (column, name) not in pairs and tells_some_value(leaving[column].codes, leaving[name].codes)
+    ]
     columns, dependencies = _with_twins(columns, dependencies)
     tells: dict[str, list[Dependency]] = {}
     for one in dependencies:
@@ -259,7 +276,8 @@ def _without_dependencies(
         which = ", ".join(one.tells for one in found_quasi[:3])
         if column.role == "other":
             shape = shape_of(column.name, found[column.name])
-            reason = f"it determines {which}, which is quasi; {shape.words}"
+            what = f"some values of {which}" if all(one.explained < ENOUGH for one in found_quasi) else which
+            reason = f"it determines {what}, which is quasi; {shape.words}"
             changed.append(column.as_quasi(shape, reason))
         else:
             how = "always" if any(one.is_exact for one in found_quasi) else "nearly always"
