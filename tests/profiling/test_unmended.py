@@ -108,3 +108,15 @@ def test_what_is_open_is_said_and_stops_the_release() -> None:
     settled = suggestion(profile(table, said=SaidRoles(person=())))
     assert not [one for one in reasons(settled.profile, settled.policy) if one.startswith("open: ")]
     ix.anonymize(table, settled.policy).close()
+
+
+def test_what_ranges_would_lose_is_tried_with_the_same_models_and_said() -> None:
+    chance = random.Random(8)
+    illness = [chance.choice(["flu"] * 3 + ["cold", "gout"]) for _ in range(ROWS)]
+    made = suggestion(profile(people(illness=illness, job=[chance.choice("abcdefgh") for _ in range(ROWS)])))
+    assert made.weighed is not None
+    assert made.weighed.by_ranges is not None
+    assert 0 < made.weighed.by_ranges < made.weighed.loss
+    assert sum("--labels ranges" in one for one in reasons(made.profile, made.policy, made.weighed)) == 1
+    by_ranges = suggestion(made.profile, has_ranges=True)
+    assert not [one for one in reasons(by_ranges.profile, by_ranges.policy, by_ranges.weighed) if "--labels ranges" in one]

@@ -41,6 +41,8 @@ class Weighed:
     """Columns of which no group may be nearly all of one of these values; all may share another, which harms nobody."""
     left: dict[str, float | None] = field(default_factory=dict)
     """Columns that cost too much, with the loss that one more model would lead to; None where it was not tried."""
+    by_ranges: float | None = None
+    """The loss with the same models if labels are ranges and sets; None where it was not tried."""
 
 
 def models_of(diverse: Sequence[str], limited: Mapping[str, Sequence[str]]) -> list[PrivacyModel]:

@@ -279,9 +279,10 @@ class Task:
         k = self.largest_k()
         if self.number_of_people() < k:
             what = f"the rows of {self.number_of_people()} people" if self.counts_people else f"{rows} eligible rows"
+            hint = ", or name in person what says whose row each is" if self.counts_people else ""
             return InfeasibleError(
                 f"the table has {what}, fewer than k = {k}: nobody in it can be hidden among {k}; "
-                f"lower k or release more rows together"
+                f"lower k or release more rows together{hint}"
             )
         groups, _ = self.frequencies.roll_up(top)
         populations = {

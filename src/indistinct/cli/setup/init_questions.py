@@ -80,8 +80,22 @@ def summarize(found: Profile, *, is_whole: bool) -> None:
 
 
 def _tell(columns: Sequence[ColumnProfile], title: str) -> None:
-    """Print some columns, each with its reason."""
-    made = show.table(title, "column", "role", "distinct", "missing", "why", right=("distinct", "missing"))
+    """Print some columns, each with its reason; those that have one role for one reason in one row."""
+    alike: dict[tuple[str, str], list[ColumnProfile]] = {}
     for column in columns:
-        made.add_row(column.name, column.role, figure(column.distinct), figure(column.missing), column.reason)
+        alike.setdefault((column.role, column.reason), []).append(column)
+    made = show.table(title, "column", "role", "distinct", "missing", "why", right=("distinct", "missing"))
+    for (role, reason), some in alike.items():
+        distinct, missing = ([getattr(one, what) for one in some] for what in ("distinct", "missing"))
+        made.add_row(", ".join(one.name for one in some), role, _from_to(distinct), _from_to(missing), reason)
     show.words().print(made)
+
+
+def _from_to(numbers: Sequence[int]) -> str:
+    """Return the smallest and the largest of some numbers.
+
+    >>> _from_to([3, 3]), _from_to([4, 3])
+    ('3', '3-4')
+    """
+    low, high = figure(min(numbers)), figure(max(numbers))
+    return low if low == high else f"{low}-{high}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from indistinct.linkage import unseen_pairs
-from indistinct.pipeline.weighing import DIVERSE, MOST_MORE, MOST_OF_A_GROUP, Weighed, models_of, weigh
+from indistinct.pipeline.weighing import DIVERSE, MOST_MORE, MOST_OF_A_GROUP, Weighed, models_of, trial_loss, weigh
 from indistinct.policy import Column, Policy, quasi
 from indistinct.privacy import AlphaK, KAnonymity, LDiversity, PrivacyModel
 from indistinct.profiling import (
@@ -197,6 +197,8 @@ def _weigh(profile: Profile, alone: Policy, k: int, watch: Watch | None) -> Weig
         options={"measure": "loss"},
     )
     weighed = weigh(profile.sample, tried, names, harmful, watch)
+    models = models_of(weighed.chosen, weighed.limited)
+    weighed.by_ranges = trial_loss(profile.sample, _with_ranges(tried), models, watch or Watch())
     weighed.left |= dict.fromkeys(one.name for one in asked[MOST_WEIGHED:])
     return weighed
 
@@ -286,6 +288,7 @@ def reasons(profile: Profile, policy: Policy, weighed: Weighed | None = None) ->
         )
     if policy.algorithm == "regroup":
         found.append(_said_of_random_raise(policy))
+        found += _said_of_ranges(policy, weighed)
     if profile.namesakes:
         found.append(
             f"nothing shows that rows with the same {' and '.join(profile.namesakes)} are one person's, "
@@ -372,6 +375,17 @@ def _said_of_random_raise(policy: Policy) -> str:
         "to "
         "10 % more loss"
     )
+
+
+def _said_of_ranges(policy: Policy, weighed: Weighed | None) -> list[str]:
+    """Say what ranges would lose, where that was tried and is less, and why they are not what is suggested."""
+    by_ranges = None if weighed is None else weighed.by_ranges
+    if weighed is None or by_ranges is None or by_ranges >= weighed.loss or policy.options.get("labels") == "ranges":
+        return []
+    return [
+        f"labels by hierarchies lose {weighed.loss:.3f} in a trial with {weighed.rows:,} rows, ranges and sets "
+        f"{by_ranges:.3f} (--labels ranges): their ends occur in the group, so more can be told of the values below"
+    ]
 
 
 def _sensitive(profile: Profile) -> list[ColumnProfile]:
