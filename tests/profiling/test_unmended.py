@@ -119,4 +119,6 @@ def test_what_ranges_would_lose_is_tried_with_the_same_models_and_said() -> None
     assert 0 < made.weighed.by_ranges < made.weighed.loss
     assert sum("--labels ranges" in one for one in reasons(made.profile, made.policy, made.weighed)) == 1
     by_ranges = suggestion(made.profile, has_ranges=True)
-    assert not [one for one in reasons(by_ranges.profile, by_ranges.policy, by_ranges.weighed) if "--labels ranges" in one]
+    assert not [
+        one for one in reasons(by_ranges.profile, by_ranges.policy, by_ranges.weighed) if "--labels ranges" in one
+    ]

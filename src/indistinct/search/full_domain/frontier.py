@@ -32,6 +32,9 @@ DEFAULT_KS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 1
 DEFAULT_MEASURES = ("precision", "loss", "discernibility")
 LARGEST_SWEEP = 2_000_000
 """Nodes: a sweep visits every one of them."""
+NOT_COUNTED = (
+    "the time limit passed before every node was counted; give more time or none, or fewer quasi columns or levels"
+)
 MOST_SHOWN = 12
 SHOWN_LIMITS = (0.0, 0.01, 0.05, 0.1)
 """The ks and the suppression limits that a notebook shows, at most."""
@@ -211,7 +214,7 @@ def _one_by_one(
     for place, node in enumerate(nodes.tolist()):
         watch.report(scale.name, place, len(nodes))
         if watch.time_is_up():
-            raise InterruptedSearchError("the time limit passed before every node was measured")
+            raise InterruptedSearchError(NOT_COUNTED)
         groups, _ = task.frequencies.roll_up(tuple(node))
         crowds = groups.sizes_in_people()
         for column, k in enumerate(ks):
@@ -306,7 +309,7 @@ def _count_nodes(task: Task, watch: Watch, ks: IntArray, scales: Sequence[Qualit
         if done % 256 == 0:
             watch.report("sweep", done, size)
             if watch.time_is_up():
-                raise InterruptedSearchError("the time limit passed before every node was counted")
+                raise InterruptedSearchError(NOT_COUNTED)
         at = int(sum([stride * (level - low) for stride, level, low in zip(strides, node, start, strict=True)]))
         nodes[at] = node
         for counter, into in zip(counters, kept, strict=True):
@@ -330,7 +333,7 @@ def _count_sets(task: Task, watch: Watch, ks: IntArray, scales: Sequence[Quality
         if at % 64 == 0:
             watch.report("sweep", at, size)
             if watch.time_is_up():
-                raise InterruptedSearchError("the time limit passed before every node was counted")
+                raise InterruptedSearchError(NOT_COUNTED)
         found, group_of = frequencies.roll_up(node)
         squared = found.sizes.astype(np.float64) ** 2
         all_groups[at], all_squares[at] = len(found), squared.sum()

@@ -152,7 +152,10 @@ class Search:
         while intervals:
             low, high = intervals.pop()
             if self.watch.time_is_up():
-                raise InterruptedSearchError("the time limit passed before all minimal generalizations were known")
+                raise InterruptedSearchError(
+                    "the time limit passed before all minimal generalizations were known, and some would mislead; "
+                    "give more time or none, fewer quasi columns or levels, or make one release with anonymize"
+                )
             self.watch.report("search", self.checks, None)
             if found.has_below(low):
                 continue  # everything in the interval lies above a node that passes
