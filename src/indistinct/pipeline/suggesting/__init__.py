@@ -1,4 +1,5 @@
-"""First policies: what a profile suggests, the questions that matter most, and tables that belong together.
+"""First policies: what a profile suggests, the questions that matter most, tables that belong
+together, and tables of known forms.
 
 The names are listed in ``__init__.pyi`` and loaded when they are first asked for.
 """
