@@ -18,6 +18,7 @@ import indistinct as ix
 from helpers import postgres
 from indistinct.cli import app
 from indistinct.engine import open_table
+from indistinct.engine.postgres.session import SETTINGS, PostgresSession
 from indistinct.engine.sql.database_rows import DatabaseRows
 from indistinct.errors import TableError
 
@@ -434,3 +435,58 @@ def test_the_command_writes_to_a_table_of_the_server(server: str, tmp_path: Path
     done = run(app, ["anonymize", str(policy), address, "-o", goal, "--replace", "--json"])
     assert json.loads(done.stdout)["written"] == goal
     assert run(app, ["verify", str(policy), goal, "--original", address]).exit_code == 0
+
+
+# Faults while a release is made or published.
+
+RESTS = "SELECT relname::text FROM pg_class WHERE relname LIKE 'indistinct\\_%'"
+
+
+def test_a_connection_that_is_lost_while_it_publishes_leaves_nothing(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is lost when the stage table was recounted, and has no name yet."""
+    address = postgres.save(server, GIVEN)
+    own, here = PostgresSession.remark, schema_of(address)
+
+    def lose(session: PostgresSession, *said: Any) -> None:
+        postgres.run(server, f"SELECT pg_terminate_backend({session.connection.info.backend_pid}, 5000)")
+        own(session, *said)
+
+    with ix.anonymize(address, POLICY) as release, monkeypatch.context() as patch:
+        patch.setattr(PostgresSession, "remark", lose)
+        with pytest.raises(ix.OutputError, match="nothing was written"):
+            release.publish(f"{here}.released")
+    assert tables_of(server, here) == ["people"]
+    assert postgres.run(server, RESTS) == []
+    with ix.anonymize(address, POLICY) as release:
+        assert release.publish(f"{here}.released")
+
+
+def test_a_connection_that_is_lost_while_rows_are_recoded_leaves_nothing(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = postgres.save(server, GIVEN)
+    own = PostgresSession.store
+
+    def lose(session: PostgresSession, query: str) -> tuple[str, int]:
+        made = own(session, query)
+        postgres.run(server, f"SELECT pg_terminate_backend({session.connection.info.backend_pid}, 5000)")
+        return made
+
+    monkeypatch.setattr(PostgresSession, "store", lose)
+    with pytest.raises(TableError, match="connection to it was lost"):
+        ix.anonymize(address, POLICY)
+    assert postgres.run(server, RESTS) == []
+
+
+def test_a_server_without_room_leaves_nothing(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The released rows are sorted by their random keys, and the server has no room to do so."""
+    address = postgres.save(server, pa.table({"a": [f"{n % 50:0100}" for n in range(20_000)]}))
+    monkeypatch.setitem(SETTINGS, "work_mem", "64kB")
+    policy = ix.Policy({"a": ix.quasi(ix.suppress())}, K2)
+    with pytest.raises(TableError, match="temp_file_limit"):
+        ix.anonymize(f"{address}&options=-ctemp_file_limit%3D200kB", policy)
+    assert postgres.run(server, RESTS) == []
+    with ix.anonymize(address, policy) as release:
+        assert release.facts.released == 20_000
