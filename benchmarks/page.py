@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks import (
     arx,
     clinic,
+    database,
     effort,
     guessing,
     histories,
@@ -53,6 +54,7 @@ def write(content: dict[str, Any], folder: Path) -> None:
         "frontier": _frontier,
         "large": _large,
         "huge": _huge,
+        "database": database.section,
         "spark": spark.section,
         "start": start.section,
         "round": rounds.section,

@@ -13,6 +13,7 @@ import indistinct as ix
 from benchmarks import (
     arx,
     clinic,
+    database,
     effort,
     guessing,
     histories,
@@ -220,6 +221,7 @@ PARTS = {
     "peers": run_peers,
     "large": run_large,
     "huge": limits.run_huge,
+    "database": database.run_database,
     "spark": spark.run_spark,
     "link": link.run_link,
     "start": start.run_start,

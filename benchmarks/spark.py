@@ -59,9 +59,9 @@ def run_spark(setting: Setting) -> list[Figures]:
     return found
 
 
-def job(table: str, engine: str) -> Figures:
-    """Release one table and give the times of the stages and the peaks of memory."""
-    policy = ix.Policy(
+def policy_of_people() -> ix.Policy:
+    """Return the policy of these tables."""
+    return ix.Policy(
         columns={
             "age": ix.quasi(ix.intervals(5, 10, 20)),
             "zip": ix.quasi(ix.prefix()),
@@ -72,6 +72,11 @@ def job(table: str, engine: str) -> Figures:
         privacy=[ix.KAnonymity(20)],
         max_suppression=0.02,
     )
+
+
+def job(table: str, engine: str) -> Figures:
+    """Release one table and give the times of the stages and the peaks of memory."""
+    policy = policy_of_people()
     reading: dict[str, Any] = {"memory_limit": MEMORY}
     if engine != "duckdb":
         reading |= {"engine": "spark", "master": engine}

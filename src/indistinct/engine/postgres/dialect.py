@@ -100,8 +100,8 @@ class PostgresCell(Cell):
 
     @property
     def key(self) -> str:
-        own = self.own if self.kind == TEXT else f'CAST({self.own} AS text) COLLATE "C"'
-        return f"coalesce({own}, '')"
+        own = self.name if self.kind == TEXT else self.own  # empty text is missing as it stands
+        return f"coalesce(CAST({own} AS text) COLLATE \"C\", '')"
 
     @property
     def number(self) -> str:

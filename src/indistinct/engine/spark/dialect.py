@@ -91,14 +91,14 @@ class SparkCell(Cell):
         if self.kind in FLOATING:
             return f"CASE WHEN isnan({self.name}) THEN NULL ELSE {self.name} END"
         if self.is_text:
-            # A collation may take different texts for equal.
-            plain = self.name if self.kind == "string" else f"collate({self.name}, 'UTF8_BINARY')"
-            return f"nullif({plain}, '')"
+            return f"nullif({self._plain}, '')"
         return f"CAST({self.name} AS STRING)" if self.kind == "void" else self.name
 
     @property
     def key(self) -> str:
-        if self.is_text or self.kind == "void":
+        if self.is_text:  # empty text is missing as it stands
+            return f"coalesce({self._plain}, '')"
+        if self.kind == "void":
             return f"coalesce({self.own}, '')"
         if self.kind == "timestamp":  # an instant: its text must not depend on the session's time zone
             return f"coalesce(concat(CAST({self.moment} AS STRING), '+00'), '')"
@@ -149,6 +149,11 @@ class SparkCell(Cell):
         whole = are_whole(labels)
         is_own = self.kind in FLOATING or (whole and self.kind in WHOLE)
         return self.kind if whole is not None and is_own else None
+
+    @property
+    def _plain(self) -> str:
+        """The SQL of a text by its bytes: a collation may take different texts for equal."""
+        return self.name if self.kind == "string" else f"collate({self.name}, 'UTF8_BINARY')"
 
     def _can_be(self, text: str) -> bool:
         """Return whether a number of this type has exactly this text."""
