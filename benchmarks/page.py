@@ -22,6 +22,7 @@ from benchmarks import (
     nist,
     people,
     private,
+    review,
     rounds,
     sharpening,
     spark,
@@ -75,6 +76,7 @@ def write(content: dict[str, Any], folder: Path) -> None:
         "init": init.section,
         "nist": nist.section,
         "histories": histories.section,
+        "review": review.section,
     }
     made = [make(figures[name]) for name, make in makers.items() if name in figures]
     text = "\n".join([_head(content), *made, _missed(figures)])

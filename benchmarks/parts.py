@@ -31,6 +31,7 @@ from benchmarks import (
     people,
     private,
     proof,
+    review,
     rounds,
     sharpening,
     spark,
@@ -240,6 +241,7 @@ PARTS = {
     "guessing": guessing.run_guessing,
     "init": init.run,
     "histories": histories.run_histories,
+    "review": review.run_review,
     "tables": clinic.run_tables,
     "nist": nist.run_nist,
 }

@@ -270,6 +270,9 @@ def test_anonymize_check_and_gate_heed_the_context(tmp_path):
     found = json.loads(run("check", free, people, "--json").stdout)
     assert found["unsaid"]["gdpr"] == ["recipient.holds", "recipient.means", "recipient.contract"]
     assert "iso-27559" not in found["unsaid"]
+    told = run("check", free, people, *named)
+    assert "--recipient university" in told.stderr
+    assert json.loads(run("check", free, people, "--json", *named).stdout)["unsaid"]["gdpr"] == ["recipient.means"]
 
 
 def test_nine_regimes_ask_for_what_a_policy_without_context_does_not_say():

@@ -28,6 +28,7 @@ STEPS = (
     "Columns",
     "Hierarchies",
     "Privacy",
+    "Context",
     "Release",
     "Trade-off",
     "Compare",
@@ -203,6 +204,44 @@ def test_the_whole_way_from_a_table_to_its_release(page, downloads, tmp_path):
     # and nothing was asked of anybody else
     own = f"http://{start.netloc}/"
     assert [url for url in page.requests() if not url.startswith((own, "data:", "chrome:", "blob:"))] == []
+    assert page.complaints() == []
+
+
+def test_the_context_is_asked_in_plain_questions_and_fills_policy_and_documents(page, downloads):
+    def choose(label, value):
+        page.choose(f"//label[span[normalize-space()='{label}']]//select", value)
+
+    def fill(selector, text):
+        page.write(selector, text)
+        page.driver.execute_script("document.activeElement.blur()")
+
+    open_example(page)
+    page.go("Release")
+    page.click("#run")
+    page.see("Verified")
+    page.go("Context")
+    choose("Who can get it?", "agreement")
+    page.see("The probability of an attempt, R_context, is 1.")  # so what follows is drawn anew already
+    choose("Answer", "controls")
+    page.find("#context-deliberate-why")
+    page.see("why: is required")
+    fill("#context-deliberate-why", "under contract")
+    choose("Threshold of R", "ema-0070")
+    fill("#context-why", "the figure of the field")
+    fill("#context-review_by", "2027-05-30")
+    page.write("#new-recipient", "university")
+    page.click("#add-recipient")
+    page.see("k for them", "This release: R = R_data × R_context", "above the threshold 0.0900")
+    assert page.barriers(*WIDTHS) == []
+    page.go("Download")
+    said = tomllib.loads(downloaded(page, downloads, "#take-policy", "policy.toml").decode())
+    assert said["context"]["deliberate"] == {"controls": "medium", "motives": "medium", "why": "under contract"}
+    assert (said["context"]["threshold"], str(said["context"]["review_by"])) == ("ema-0070", "2027-05-30")
+    assert list(said["recipients"]) == ["university"]
+    with zipfile.ZipFile(io.BytesIO(downloaded(page, downloads, "#take-dossier", "hospital-dossier.zip"))) as files:
+        facts = json.loads(files.read("dossier.json"))
+        assert "gdpr-university.html" in files.namelist()
+    assert facts["facts"]["risk.overall"]["numbers"]["threshold"] == 0.09
     assert page.complaints() == []
 
 

@@ -18,13 +18,14 @@ from typer.testing import CliRunner
 
 import indistinct as ix
 from indistinct.cli import app
-from indistinct.errors import HierarchyError, InfeasibleError, PolicyError, TableError
+from indistinct.errors import HierarchyError, InfeasibleError, PolicyError, TableError, VerificationError
 from indistinct.hierarchy import intervals, suppress
 from indistinct.policy.files import column_entries, policy_entries
 from indistinct.report import report_facts
 from indistinct.search.full_domain.solutions import Solution
 from indistinct.showing.small_bars import small_bars
 from indistinct.studio import drafts
+from indistinct.studio.context_said import choose_sharing, choose_way, say, say_recipient
 from indistinct.studio.drafts import HierarchyDraft
 from indistinct.studio.jobs import Job, end_jobs
 from indistinct.studio.opened import file_name
@@ -912,3 +913,32 @@ def test_a_release_that_attacks_break_leaves_only_by_a_decision(hospital, tmp_pa
     assert hospital.write(str(tmp_path / "out")).is_dir()
     hospital.anonymize()
     assert not hospital.is_accepted
+
+
+def test_the_context_changes_no_cell_and_is_in_policy_risk_and_documents(hospital):
+    hospital.anonymize()
+    choose_sharing(hospital.more, "controlled")
+    for threat, value in (("deliberate", 0.5), ("inadvertent", 0.25), ("breach", 0.1)):
+        choose_way(hospital.more, threat, "value")
+        assert hospital.mistakes()
+        say(hospital.more, ("context", threat, "value"), value)
+        say(hospital.more, ("context", threat, "why"), "said")
+    say(hospital.more, ("context", "threshold"), 0.01)
+    say(hospital.more, ("context", "why"), "strict")
+    say_recipient(hospital.more, "university", {})
+    assert (hospital.mistakes(), hospital.is_current) == ((), True)
+    policy = ix.parse_policy(hospital.released_policy_text)
+    assert (policy.context.likelihood, list(policy.recipients)) == (0.5, ["university"])
+    risk = hospital.overall_risk()
+    assert risk.value == pytest.approx(0.5 * risk.data.average)
+    with zipfile.ZipFile(hospital.dossier()) as files:
+        facts = json.loads(files.read("dossier.json"))
+        assert "gdpr-university.md" in files.namelist()
+    assert facts["facts"]["risk.overall"]["numbers"]["r"] == pytest.approx(risk.value)
+    assert facts["is_above"] is True
+    say(hospital.more, ("context", "enforce"), True)
+    assert not hospital.is_current
+    with pytest.raises(VerificationError):
+        hospital.anonymize()
+    choose_sharing(hospital.more, "public")
+    assert hospital.more["context"] == {"sharing": "public", "threshold": 0.01, "why": "strict", "enforce": True}

@@ -80,6 +80,10 @@ def _hand_out(app: FastAPI, work: Work) -> None:
         headers = {"content-disposition": 'attachment; filename="policy.toml"', "cache-control": "no-store"}
         return PlainTextResponse(text, headers=headers, media_type="application/toml")
 
+    @app.get("/take/dossier.zip")
+    async def dossier() -> Response:
+        return await hand_out(work.dossier, f"{_stem(work)}-dossier.zip")
+
     @app.get("/take/report.html")
     async def report(edition: Literal["internal", "public"] = "internal") -> Response:
         return await hand_out(lambda: work.report(edition), f"{_stem(work)}-report-{edition}.html")

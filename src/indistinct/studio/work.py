@@ -18,7 +18,8 @@ from indistinct.examples import EXAMPLES
 from indistinct.pipeline.suggesting import suggestion
 from indistinct.progress import Watch
 from indistinct.registry import DEFAULT_ALGORITHM
-from indistinct.report import LabelCounts, count_released, three_questions
+from indistinct.report import LabelCounts, count_released, three_questions, write_report
+from indistinct.studio.context_said import DOCUMENTED, part
 from indistinct.studio.jobs import Job
 from indistinct.studio.opened import Opened
 from indistinct.studio.settings import Choice
@@ -26,7 +27,7 @@ from indistinct.studio.widgets.previews import text_cells
 
 if TYPE_CHECKING:
     from indistinct.attacks import AttackRun, LinkReport
-    from indistinct.disclosure_risk import Risk, RowRisk
+    from indistinct.disclosure_risk import OverallRisk, Risk, RowRisk
     from indistinct.ledger import Entry, Linked
     from indistinct.ledger.store import Spending
     from indistinct.pipeline.trials import Comparison
@@ -83,6 +84,8 @@ class Work(Opened):
     job: Job | None = None
     _counted_after: dict[str, LabelCounts] | None = None
     _released_text: str = ""
+    _made_by: str = ""
+    """What the cells of the release follow from."""
     _using: threading.RLock = field(default_factory=threading.RLock)
     """Held while a thread reads the release: its engine serves one at a time."""
     _explored_text: dict[str, str] = field(default_factory=dict)
@@ -153,7 +156,7 @@ class Work(Opened):
 
     def anonymize(self, watch: Watch | None = None) -> None:
         """Make a release of the table by the policy, and prove it against the original."""
-        policy, text = self.policy(), self.policy_text()
+        policy, made_by = self.policy(), (self.policy_text(), self._cells_by())
         release = ix.anonymize(self.table, policy, watch=watch)
         try:
             (watch or Watch()).report("verify")
@@ -161,9 +164,9 @@ class Work(Opened):
         except BaseException:
             release.close()
             raise
-        self._take(release, text)
+        self._take(release, *made_by)
 
-    def _take(self, release: Release, text: str) -> None:
+    def _take(self, release: Release, text: str, cells_by: str) -> None:
         head = [
             (name, tuple(first.column_names), text_cells(first)) for name, first in release.head(SHOWN_ROWS).items()
         ]
@@ -171,6 +174,7 @@ class Work(Opened):
             if self.release is not None:
                 self.release.close()
             self.release, self._released_text, self.released_head = release, text, head
+            self._made_by = cells_by
             self._counted_after = None
         self.linked, self.attacked, self.risks, self.is_accepted = None, None, None, False
 
@@ -194,14 +198,30 @@ class Work(Opened):
     def is_current(self) -> bool:
         """Return whether the release is what the policy now says."""
         try:
-            return self.release is not None and self._released_text == self.policy_text()
+            return self.release is not None and self._made_by == self._cells_by()
         except PolicyError:
             return False
 
+    def _said_now(self) -> Policy:
+        """Return the policy of the release with what is said now of its context, which changes no cell of it."""
+        assert self.release is not None  # asked while it is used
+        made = self.release.policy
+        if self.mistakes():
+            return made
+        now = self.policy()
+        return replace(made, about=now.about, context=now.context, recipients=now.recipients)
+
+    def overall_risk(self) -> OverallRisk | None:
+        """Return R of the release in the context that is said now; None without a release."""
+        if self.release is None:
+            return None
+        with self._use_release() as release:
+            return ix.overall_risk(release, self._said_now())
+
     @property
     def released_policy_text(self) -> str:
-        """The policy file that the release was made by."""
-        return self._released_text
+        """The policy file that the release was made by, with what is said now of its context."""
+        return self.policy_text() if self.is_current else self._released_text
 
     def explore(self, watch: Watch | None = None) -> None:
         """Find every k-minimal generalization."""
@@ -248,7 +268,13 @@ class Work(Opened):
     def _question(self) -> str:
         """Return what a search is about, whichever algorithm searches."""
         said = self.content
-        return repr({part: said[part] for part in said if part not in ("algorithm", "options")})
+        return repr({part: said[part] for part in said if part not in ("algorithm", "options", *DOCUMENTED)})
+
+    def _cells_by(self) -> str:
+        """Return what the cells of a release follow from; with a threshold that is enforced also its context."""
+        said = self.content
+        is_enforced = bool(part(said, "context").get("enforce"))
+        return repr({name: said[name] for name in said if name not in DOCUMENTED or is_enforced})
 
     def open_external(self, path: str | Path, watch: Watch | None = None) -> None:
         """Open another table that names people."""
@@ -366,12 +392,12 @@ class Work(Opened):
         """
         if self.ledger_url is None:
             raise PolicyError("open a ledger first")
-        policy, text = self.policy(), self.policy_text()
+        policy, made_by = self.policy(), (self.policy_text(), self._cells_by())
         with ix.Ledger(self.ledger_url) as ledger:
             release = ledger.anonymize(
                 self.table, policy, recipient=recipient, purpose=purpose, key=key, watch=watch, review=review or None
             )
-        self._take(release, text)
+        self._take(release, *made_by)
 
     def check_ledger(self, recipient: str, key: Sequence[str] | None = None, watch: Watch | None = None) -> Linked:
         """Return what a release would reveal together with earlier ones."""
@@ -408,10 +434,27 @@ class Work(Opened):
             place = self.folder / "report"
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(mode=0o700)
+            goal, policy = place / "report.html", self._said_now()
             if edition == "public":
-                return release.report(place / "report.html", edition="public")
-            other = None if self.external is None or self.linked is None else self.external.path
-            return release.report(place / "report.html", original=self.table, external=other)
+                return write_report(goal, release, policy, edition="public")
+            return write_report(goal, release, policy, original=self.table, external=self._linked_with)
+
+    @property
+    def _linked_with(self) -> str | None:
+        """The table that names people, if the release was linked with it."""
+        return None if self.external is None or self.linked is None else self.external.path
+
+    def dossier(self) -> Path:
+        """Return the documents that people sign as one ZIP file."""
+        from indistinct.documents import dossier
+
+        with self._use_release() as release:
+            place = self.folder / "documents"
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(mode=0o700)
+            found = dossier(release, self._said_now(), original=self.table, external=self._linked_with)
+            found.write(place / "dossier")
+            return Path(shutil.make_archive(str(place / "dossier"), "zip", place / "dossier"))
 
     def close(self) -> None:
         """Cancel what runs, and let go of the release."""

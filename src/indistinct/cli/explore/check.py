@@ -61,7 +61,8 @@ def check(
         show.say(f"not said, and asked for by {regime}: {', '.join(lacks)}", "yellow")
     found.raise_if_infeasible()
     show.say(str(found), show.GOOD)
-    show.next_steps(["anonymize", policy_path, *tables, "-o", "release"])
+    whose = [] if recipient is None else ["--recipient", recipient]
+    show.next_steps(["anonymize", policy_path, *tables, "-o", "release", *whose])
 
 
 def _print_document(found: PolicyCheck) -> None:

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from indistinct.policy.context.context import LIMITS, SHARING, Context, Limit
-from indistinct.policy.context.likelihood import CONTROLS, Likelihood
+from indistinct.policy.context.likelihood import CONTROLS, CONTROLS_SOURCE, KNOWN_SOURCE, Likelihood
 from indistinct.policy.context.recipient import RecipientTerms
 
-__all__ = ["CONTROLS", "LIMITS", "SHARING", "Context", "Likelihood", "Limit", "RecipientTerms"]
+__all__ = [
+    "CONTROLS",
+    "CONTROLS_SOURCE",
+    "KNOWN_SOURCE",
+    "LIMITS",
+    "SHARING",
+    "Context",
+    "Likelihood",
+    "Limit",
+    "RecipientTerms",
+]

@@ -34,7 +34,10 @@ def for_recipient(policy: Policy, recipient: str | Mapping[str, float]) -> Polic
 
 
 def _on_own_terms(policy: Policy, name: str) -> Policy:
-    """Return the policy for a recipient whom it names; it names no other one any more."""
+    """Return the policy for a recipient whom it names; it names no other one any more.
+
+    Of that one only what documents say is left, since its terms are the policy's now.
+    """
     if name not in policy.recipients:
         known = f"it names {', '.join(policy.recipients)}" if policy.recipients else "it names none; add [recipients]"
         raise PolicyError(f"recipients: the policy has no recipient {name!r}; {known}")
@@ -47,7 +50,7 @@ def _on_own_terms(policy: Policy, name: str) -> Policy:
         "privacy": [_with_k(model, terms.k, place) for model in policy.privacy],
         "about": about,
         "context": None if context is None else context.with_own(terms.context),
-        "recipients": {},
+        "recipients": {name: RecipientTerms(terms.who, terms.holds, terms.means, terms.contract)},
     }
     made |= {} if terms.max_suppression is None else {"max_suppression": terms.max_suppression}
     if not policy.tables:

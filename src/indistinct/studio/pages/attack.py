@@ -13,8 +13,8 @@ from indistinct.attacks.guessing import points
 from indistinct.disclosure_risk import Unicity
 from indistinct.errors import IndistinctError
 from indistinct.showing.words import counted
-from indistinct.studio.pages.one_row import OneRow
 from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.one_row import OneRow
 from indistinct.studio.widgets.page_frame import Desk, frame, needs_release
 from indistinct.studio.work import External, Work
 

@@ -76,10 +76,11 @@ def _files(work: Work) -> None:
             controls.link("Policy", "/take/policy.toml", id="take-policy", download=True)
             controls.link("Report", "/take/report.html", id="take-report", download=True)
             controls.link("Report for recipients", "/take/report.html?edition=public", id="take-public", download=True)
+            controls.link("Documents to sign (ZIP)", "/take/dossier.zip", id="take-dossier", download=True)
         controls.Words(
             "p",
-            "The release holds the table and a manifest. The policy and the report describe the private table: keep "
-            "them inside the house. The report for recipients is made from the release alone.",
+            "The release holds the table and a manifest. The policy, the report and the documents describe the private "
+            "table: keep them inside the house. The report for recipients is made from the release alone.",
             "quiet small",
         ).style("margin: 12px 0 0")
 

@@ -39,7 +39,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
                     _budget(work, mistakes.refresh)
                 with controls.card("Search"):
                     _algorithm(work, mistakes.refresh)
-        next_step("Next: release", "/release")
+        next_step("Next: context", "/context")
 
 
 def _models(work: Work, changed: Callable[[], Any]) -> None:

@@ -21,6 +21,7 @@ STEPS = {
     "/columns": "Columns",
     "/hierarchies": "Hierarchies",
     "/privacy": "Privacy",
+    "/context": "Context",
     "/release": "Release",
     "/trade-off": "Trade-off",
     "/compare": "Compare",
