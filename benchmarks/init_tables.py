@@ -26,6 +26,9 @@ SCIKIT = Wheel("scikit-learn", "1.9.1")
 BLOCK = 20
 """Rows that stand together stay together in a sample, so that people keep several of theirs."""
 
+LOOKED_AT = ("nist/national2019",)
+"""Tables of the other half whose releases failed and were looked into: rules were made from them since."""
+
 
 @dataclass(frozen=True)
 class Tried:
@@ -39,7 +42,7 @@ class Tried:
     @property
     def is_seen(self) -> bool:
         """Rules may be made from it; those of the other half are only counted."""
-        return hashlib.sha256(self.name.encode()).digest()[0] % 2 == 0
+        return self.name in LOOKED_AT or hashlib.sha256(self.name.encode()).digest()[0] % 2 == 0
 
     def sample(self, folder: Path, rows: int) -> pa.Table | None:
         """Return so many rows at most, blocks of them spread evenly; None if its file is not there."""
