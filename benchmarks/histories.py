@@ -18,7 +18,7 @@ from indistinct.recoding.histories import table_of_entries
 from indistinct.search.algorithm import algorithm_of, as_algorithm
 from indistinct.search.histories.events import Events, dense
 from indistinct.search.histories.history_search import label_histories
-from indistinct.search.histories.levels import LabelledEvents, LevelSearch
+from indistinct.search.histories.levels import LevelSearch
 
 KNOWN = {"1": ix.Knows(1), "1 dated, 1 not": ix.Knows(dated=1, undated=1), "2": ix.Knows(2), "3": ix.Knows(3)}
 """What others know of a person's events."""
@@ -96,21 +96,20 @@ def run_histories(setting: Setting) -> list[Figures]:
                 seconds = time.process_time() - start
                 said = release.facts.tables["claims"]
                 kept = said.released / max(1, said.eligible or 1)
+                found.append(one | {"way": "indistinct", "kept": kept, "cpu_seconds": seconds})
+                found[-1]["ncp"] = _loss_of(release, tables, KNOWN[known])
             say(f"  {people} people, {known} known: {kept:.4f} kept, {seconds:.1f} s CPU")
-            opened = _open_events(tables, KNOWN[known])
-            found.append(one | opened.figures("indistinct", opened.found.kept, kept, start) | {"cpu_seconds": seconds})
             if people <= COMPARED:
-                found += [one | figures for figures in _plainer_ways(opened, KNOWN[known])]
+                found += [one | figures for figures in _plainer_ways(tables, KNOWN[known])]
     return found
 
 
 @dataclass(frozen=True)
 class _Opened:
-    """Events of people in groups of equal rows, as a release has them, and its labels of events."""
+    """Events of people in groups of equal rows, as a release has them."""
 
     events: Events
     search: LevelSearch
-    found: LabelledEvents
 
     @property
     def whole(self) -> float:
@@ -127,17 +126,26 @@ class _Opened:
         }
 
 
-def _open_events(tables: dict[str, pa.Table], known: ix.Knows) -> _Opened:
-    asked, watch = policy(known), Watch()
-    with open_tables(tables, asked) as opened, count(opened, asked, watch) as counted:
-        frequencies = counted.task.frequencies
-        events = Events.of(frequencies, asked, table_of_entries(frequencies))
-        found = label_histories(counted.task, events, as_algorithm(algorithm_of(asked)), watch)
-    return _Opened(events, LevelSearch(events, found.rows.groups, K, watch), found.events)
+def _loss_of(release: ix.Release, tables: dict[str, pa.Table], known: ix.Knows) -> float:
+    """Return the NCP of the claims of a release, where a claim that was dropped loses everything."""
+    asked = policy(known)
+    with open_tables(tables, asked) as opened, count(opened, asked, Watch()) as counted:
+        events = Events.of(counted.task.frequencies, asked, table_of_entries(counted.task.frequencies))
+    kept = 0.0
+    for column, name in zip(events.columns, ("code", "day"), strict=True):
+        of_text = dict(zip(column.labels.texts, column.kept.tolist(), strict=True))
+        kept += sum(of_text[text] for text in map(str, release.tables["claims"][name].to_pylist()))
+    return 1 - kept / max(1, len(events) * len(events.columns))
 
 
-def _plainer_ways(opened: _Opened, known: ix.Knows) -> list[Figures]:
+def _plainer_ways(tables: dict[str, pa.Table], known: ix.Knows) -> list[Figures]:
     """Return one level a column with dropping, dropping alone, Apriori anonymisation, and a bound on all."""
+    asked, watch = policy(known), Watch()
+    with open_tables(tables, asked) as each, count(each, asked, watch) as counted:
+        task = counted.task
+        events = Events.of(task.frequencies, asked, table_of_entries(task.frequencies))
+        rows = label_histories(task, events, as_algorithm(algorithm_of(asked)), watch).rows
+    opened = _Opened(events, LevelSearch(events, rows.groups, K, watch))
     found = []
     start = time.process_time()
     best, _ = opened.search.best_of_all()
