@@ -381,3 +381,48 @@ def toml_of(asked):
     from indistinct.policy.files.policy_file import policy_toml
 
     return policy_toml(asked)
+
+
+def changed(table, rows):
+    """Return the tables of the crowd with rows in place of, or beside, those of one."""
+    original = tables(CROWD)
+    schema = original[table].schema
+    return original | {table: pa.Table.from_pylist(rows(original[table].to_pylist()), schema)}
+
+
+VISIT = {"patient": "p0", "code": "A1", "month": 1, "note": "x"}
+
+
+@pytest.mark.parametrize(
+    "original",
+    [
+        changed("visits", lambda rows: [*rows, VISIT | {"patient": None}]),
+        changed("visits", lambda rows: [*rows, VISIT | {"patient": "nobody"}]),
+        changed("people", lambda rows: [*rows, rows[0]]),
+        changed("visits", lambda rows: [*rows, VISIT | {"code": "secret-code"}]),
+    ],
+)
+def test_tables_that_are_wrong_are_refused_and_nothing_is_written(original, tmp_path):
+    with pytest.raises(ix.PolicyError) as error, ix.anonymize(original, policy(2)) as release:
+        release.write(tmp_path / "release")
+    assert "secret-code" not in str(error.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_people_without_events_stay_and_equal_events_and_missing_cells_are_released():
+    original = changed("visits", lambda rows: [*rows, *rows, *(VISIT | {"month": None} for _ in range(2))])
+    original["people"] = pa.concat_tables(
+        [original["people"], pa.table({"patient": ["q1", "q2", "q3"], "born": [21, 21, 21]})]
+    )
+    with ix.anonymize(original, policy(2)) as release:
+        assert release.facts.tables["people"].released == 12
+        assert release.facts.tables["visits"].released >= 30
+        assert release.verify(original=original).passed
+
+
+@pytest.mark.parametrize("many", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_somebody_may_have_very_many_events(many):
+    original = changed("visits", lambda rows: [*rows, *(VISIT | {"month": place % 12} for place in range(many))])
+    with ix.anonymize(original, policy(2)) as release:
+        assert release.facts.tables["visits"].eligible == many + 15
+        assert release.verify(original=original).passed

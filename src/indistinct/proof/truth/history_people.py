@@ -150,19 +150,30 @@ def _has_events(fits: _PersonFits, keys: Sequence[int], person: int) -> bool:
         choices.append(found)
     choices.sort(key=len)
     owner: dict[int, int] = {}
-    return all(_give(place, choices, owner, set()) for place in range(len(choices)))
+    taken: dict[int, int] = {}
+    return all(_give(place, choices, (owner, taken), set()) for place in range(len(choices)))
 
 
-def _give(place: int, choices: Sequence[Sequence[int]], owner: dict[int, int], seen: set[int]) -> bool:
-    """Give a released row one of its original rows, moving others if need be."""
-    for row in choices[place]:
-        if row not in owner:
-            owner[row] = place
+def _give(
+    place: int, choices: Sequence[Sequence[int]], given: tuple[dict[int, int], dict[int, int]], seen: set[int]
+) -> bool:
+    """Give a released row one of its original rows, moving others if need be.
+
+    ``given`` has the released row of each original one, and of each list of choices how many at its start are given:
+    these stay so.
+    """
+    owner, taken = given
+    mine = choices[place]
+    for position in range(taken.get(id(mine), 0), len(mine)):
+        if mine[position] not in owner:
+            owner[mine[position]] = place
+            taken[id(mine)] = position + 1
             return True
-    for row in choices[place]:
+    taken[id(mine)] = len(mine)
+    for row in mine:
         if row not in seen:
             seen.add(row)
-            if _give(owner[row], choices, owner, seen):
+            if _give(owner[row], choices, given, seen):
                 owner[row] = place
                 return True
     return False
