@@ -20,8 +20,8 @@ from indistinct.search.histories.events import Events, dense
 from indistinct.search.histories.history_search import label_histories
 from indistinct.search.histories.levels import LevelSearch
 
-KNOWN = {"1": ix.Knows(1), "1 dated, 1 not": ix.Knows(dated=1, undated=1), "2": ix.Knows(2), "3": ix.Knows(3)}
-"""What others know of a person's events."""
+KNOWN = {"1": ix.Knows(1), "1+1": ix.Knows(dated=1, undated=1), "2": ix.Knows(2), "3": ix.Knows(3)}
+"""What others know of a person's events; 1+1 is one dated and one undated."""
 JOBS = (
     *((1_000, known, 5 if known in "12" else 1) for known in KNOWN),
     *((10_000, known, 5 if known in "2" else 1) for known in KNOWN),
@@ -149,7 +149,7 @@ def _plainer_ways(tables: dict[str, pa.Table], known: ix.Knows) -> list[Figures]
     found = []
     start = time.process_time()
     best, _ = opened.search.best_of_all()
-    found.append(opened.figures("one level a column, and dropping", best.kept, float(best.is_left.mean()), start))
+    found.append(opened.figures("levels, dropping", best.kept, float(best.is_left.mean()), start))
     start = time.process_time()
     alone = opened.search.at((0,) * len(opened.events.columns))
     found.append(opened.figures("dropping alone", alone.kept, float(alone.is_left.mean()), start))
@@ -235,32 +235,32 @@ def _labels_of_rare_sets(persons: np.ndarray, labels: np.ndarray, size: int) -> 
 
 def section(figures: list[Figures]) -> str:
     """Return the section of the page."""
-    text = f"""made-up claims, {EVENTS_EACH} a person, with a code of a tree like ICD and a day of five years; k = {K}.
-Whoever knows so many claims of a person, beside her year of birth and sex, finds k people. Each cell is the share of
-claims released, the NCP of all claims (a dropped one loses all) and CPU seconds, on average over the tables drawn. The
-plainer ways have the same people's rows; dropping alone keeps nothing; Apriori anonymisation heeds no claim that a
-person has twice. *Best in* counts the tables where no plainer way has less NCP. *At least* is a bound on the NCP for
-these rows: each claim has the finest label under which k people have a claim."""
     others = {"indistinct", "dropping alone", "at least"}
     ways = ["indistinct", *(way for way in dict.fromkeys(one["way"] for one in figures) if way not in others)]
-    rows = []
+    rows, best = [], []
     for job in dict.fromkeys((one["people"], one["known"]) for one in figures):
         mine = [one for one in figures if (one["people"], one["known"]) == job]
         cells = [_cell([one for one in mine if one["way"] == way]) for way in ways]
         bound = _mean(mine, "at least", "ncp")
-        rows.append([f"{job[0]:,}", job[1], *cells, _best_in(mine), "" if bound is None else f"{bound:.3f}"])
-    heads = ["people", "known", *ways, "best in", "at least"]
+        best += _is_best(mine)
+        rows.append([f"{job[0]:,}", job[1], *cells, "" if bound is None else f"{bound:.3f}"])
+    heads = ["people", "known", *ways, "bound"]
+    text = f"""made-up claims, {EVENTS_EACH} a person, with a code of a tree like ICD and a day of five years; k = {K}.
+Whoever knows so many claims of a person (1+1: one dated, one undated), beside her birth and sex, finds k people.
+Each cell is the share of claims released, their NCP and CPU seconds, on average. Plainer ways have the same people's
+rows; dropping alone keeps nothing; Apriori anonymisation heeds no claim that a person has twice. In {sum(best)} of
+{len(best)} tables no plainer way has less NCP. *Bound*: each claim has the finest label that k people have."""
     return shown.section("Histories", "histories", text, shown.table(heads, rows))
 
 
-def _best_in(figures: list[Figures]) -> str:
-    """Return in how many tables nothing plainer loses less."""
-    seeds = dict.fromkeys(one["seed"] for one in figures)
+def _is_best(figures: list[Figures]) -> list[bool]:
+    """Return of each table that was compared whether nothing plainer loses less."""
     ncp = {(one["seed"], one["way"]): one["ncp"] for one in figures if one["way"] != "at least"}
-    if len(ncp) == len(seeds):
-        return ""
-    best = [min(loss for (own, _), loss in ncp.items() if own == seed) >= ncp[seed, "indistinct"] for seed in seeds]
-    return f"{sum(best)} of {len(best)}"
+    return [
+        min(loss for (own, _), loss in ncp.items() if own == seed) >= ncp[seed, "indistinct"]
+        for seed in dict.fromkeys(one["seed"] for one in figures)
+        if (seed, "levels, dropping") in ncp
+    ]
 
 
 def _mean(figures: list[Figures], way: str, what: str) -> float | None:
@@ -273,4 +273,4 @@ def _cell(figures: list[Figures]) -> str:
     if not figures:
         return ""
     kept, ncp, seconds = (sum(one[what] for one in figures) / len(figures) for what in ("kept", "ncp", "cpu_seconds"))
-    return f"{kept:.1%}, {ncp:.3f}, {shown.seconds(seconds)}"
+    return f"{kept:.1%}/{ncp:.3f}/{shown.seconds(seconds)}"
