@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter
+from contextlib import closing
+from dataclasses import replace
 from itertools import product
 
 import duckdb
@@ -16,8 +19,8 @@ from typer.testing import CliRunner
 
 import indistinct as ix
 from indistinct.cli import app
-from indistinct.pipeline.applying import mapping_of, saved_recoding_of
-from indistinct.recoding.saved import recoding_schema
+from indistinct.pipeline.applying import each_once, mapping_of, saved_recoding_of
+from indistinct.recoding.saved import SavedRecoding, recoding_schema
 
 QUASI = {
     "age": ix.quasi(ix.intervals(10, 40)),
@@ -209,6 +212,61 @@ def test_a_mapping_gives_every_row_labels_that_are_true(way):
     else:
         assert len(found) == len(after)
     assert len(mapping.csv().splitlines()) == 1 + (len(groups) or sum(map(_cells, mapping.covered.values())))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("system", ["duckdb", "sqlite"])
+def test_a_mapping_gives_the_labels_that_apply_gives(way, system):
+    """Row by row, where no model closes a group; a text says which row it is."""
+    before = [*product(["18", "21", "33", "62"], ["F", "M"], "abcd", ["flu"])]
+    cells = product(["18", "25", "47", "61", None], ["F", "M"], "abd")
+    after = [(*row, f"o'row {number}") for number, row in enumerate(cells)]
+    weights = {"age": 0.2, "sex": 1.0, "town": 9.0}
+    columns = {name: replace(column, weight=weights[name]) for name, column in QUASI.items()}
+    asked, unasked = (replace(policy(way, k=k), columns=columns | {"ill": ix.sensitive()}) for k in (5, 1))
+    with ix.anonymize(table(before), asked) as release:
+        saved = release.recoding.as_saved()
+    sql = mapping_of(saved, asked, table(after)).sql("rows")
+    if system == "duckdb":
+        given = table(after)
+        found = duckdb.connect().register("rows", given).sql(sql).fetchall()
+    else:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute("CREATE TABLE rows (age INTEGER, sex TEXT, town TEXT, ill TEXT)")
+            connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", after)
+            found = connection.execute(sql).fetchall()
+    with ix.apply(table(after), unasked, saved) as applied:
+        expected = {row["ill"]: (row["age"], row["sex"], row["town"]) for row in applied.table.to_pylist()}
+    mapped = {row[3]: row[-3:] for row in found}
+    assert len(mapped) >= len(after) / 3
+    assert mapped == {ill: expected[ill] for ill in mapped}
+    groups = set(saved.group_labels()) if saved.levels is None else set()
+    assert not {labels for ill, labels in expected.items() if ill not in mapped} & groups
+
+
+@pytest.mark.parametrize(("weight", "town"), [(9.0, "a"), (0.1, "north")])
+def test_mapping_and_apply_prefer_the_group_that_loses_least_by_the_weights_of_columns(weight, town):
+    """One row fits two groups: one says more of the age, the other of the town."""
+    columns = {**QUASI, "town": replace(QUASI["town"], weight=weight), "ill": ix.sensitive()}
+    asked = replace(policy(("regroup", {}), k=1), columns=columns)
+    digests = {name: column.hierarchy.digest() for name, column in QUASI.items()}
+    texts = [["10-19", "*"], ["F"], ["a", "north"]]
+    saved = SavedRecoding.of_groups(digests, texts, [[0, 1], [0, 0], [1, 0]])
+    after = table([("18", "F", "a", "flu"), ("62", "M", "d", "flu"), ("33", "M", "c", "flu")])
+    connection = duckdb.connect()
+    connection.register("rows", after)
+    ((*_, mapped),) = connection.sql(mapping_of(saved, asked, after).sql("rows")).fetchall()
+    with ix.apply(after, asked, saved) as applied:
+        (found,) = (row["town"] for row in applied.table.to_pylist() if row["sex"] == "F")
+    assert mapped == found == town
+
+
+def test_a_release_that_is_named_twice_is_counted_once(tmp_path):
+    rows = [*product(["18", "21"], ["F", "M"], "ab", ["flu", "gout"])]
+    with ix.anonymize(table(rows), policy(k=4)) as release:
+        release.write(tmp_path / "may")
+        named = [tmp_path / "may", str(tmp_path / "x" / ".." / "may"), release, release]
+        assert each_once(named) == [tmp_path / "may", release]
 
 
 def _cells(labels):

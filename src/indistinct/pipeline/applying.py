@@ -26,7 +26,7 @@ from indistinct.recoding.saved import SavedRecoding
 from indistinct.release import Release
 from indistinct.release.folder import has_manifest
 from indistinct.release.released_tables import ReleasedTables
-from indistinct.search import Algorithm, Applied, Chosen, LabelReading
+from indistinct.search import Algorithm, Applied, Chosen, LabelReading, share_of_domain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,6 +81,7 @@ def apply(
     earlier = list(released) if isinstance(released, Sequence) and not isinstance(released, str) else [released]
     if _is_release(recoding):
         earlier.append(recoding)
+    earlier = each_once(earlier)
     release = anonymize(table, policy, algorithm=algorithm_for(saved, policy), seed=seed, watch=watch, **reading)
     try:
         refuse_together(release, earlier, policy)
@@ -124,7 +125,7 @@ def mapping_of(saved: SavedRecoding, policy: Policy, table: Any = None, **readin
             encode_eligible(rows, policy, list(saved.columns)) as encoded,
         ):
             present = dict(encoded.values)
-    covered = {}
+    covered, widths = {}, []
     for name in saved.columns:
         values = _values_of(policy, name, present.get(name, ()))
         hierarchy = policy.columns[name].compile(values)
@@ -132,15 +133,17 @@ def mapping_of(saved: SavedRecoding, policy: Policy, table: Any = None, **readin
             labels: Sequence[str | None] = hierarchy.labels[saved.levels[name]]
         else:
             labels = (saved.labels or {})[name]
-        covered[name] = {label: _read_cover(LabelReading(hierarchy), label) for label in labels}
+        reading_of = LabelReading(hierarchy)
+        covered[name] = {label: _read_cover(reading_of, label) for label in labels}
+        leaves = np.array([reading_of.level_and_width(label, reading_of.values_of(label))[1] for label in labels])
+        lost = policy.columns[name].weight * share_of_domain(leaves, hierarchy.domain_size)
+        widths.append(dict(zip(labels, lost.tolist(), strict=True)))
     if saved.levels is not None:
         return LabelMapping(covered)
 
-    widths = [{label: len(one.values) + one.has_missing for label, one in own.items()} for own in covered.values()]
-    widest = [max(1, *own.values()) for own in widths]
-
     def width(group: tuple[str | None, ...]) -> float:
-        return sum(own[label] / most for own, label, most in zip(widths, group, widest, strict=True))
+        """Return what a row loses in a group; apply prefers the narrowest as well."""
+        return float(sum(own[label] for own, label in zip(widths, group, strict=True)))
 
     return LabelMapping(covered, sorted(saved.group_labels(), key=width))
 
@@ -197,6 +200,12 @@ def refuse_together(release: Release, earlier: Sequence[Any], policy: Policy) ->
         raise RefusedError(
             f"together with what was released before: {error}; make a new release of all rows instead"
         ) from None
+
+
+def each_once(releases: Sequence[Any]) -> list[Any]:
+    """Return releases and folders, those that are named twice once: their rows are counted once."""
+    keys = [id(one) if isinstance(one, Release) else str(Path(one).resolve()) for one in releases]
+    return [one for place, one in enumerate(releases) if keys[place] not in keys[:place]]
 
 
 def _is_release(given: Any) -> bool:

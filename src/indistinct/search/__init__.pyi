@@ -30,6 +30,7 @@ from indistinct.search.full_domain.solutions import preferred_solution as prefer
 from indistinct.search.local.applied import Applied as Applied
 from indistinct.search.local.k_similar import KSimilar as KSimilar
 from indistinct.search.local.label_readings import LabelReading as LabelReading
+from indistinct.search.local.label_readings import share_of_domain as share_of_domain
 from indistinct.search.local.mingen_cell import MinGenCell as MinGenCell
 from indistinct.search.local.mondrian import Mondrian as Mondrian
 from indistinct.search.local.regroup import Regroup as Regroup

@@ -18,7 +18,7 @@ from indistinct.recoding.label_texts import read_label
 from indistinct.recoding.recoding import Labels
 from indistinct.recoding.saved import SavedRecoding
 from indistinct.search.algorithm import Algorithm, algorithm_of
-from indistinct.search.local.label_readings import LabelSpans, narrowest
+from indistinct.search.local.label_readings import LabelSpans, narrowest, share_of_domain
 from indistinct.search.local.regroup import Regroup
 from indistinct.search.task import Task
 
@@ -109,9 +109,8 @@ class _Given:
         """Return what a row loses in each group by NCP, each column by its weight."""
         widths = np.zeros(self.number)
         for column, (one, codes) in enumerate(zip(self.covers, self.codes, strict=True)):
-            leaves = one.labels.leaves[codes]
-            domain = max(1, frequencies.hierarchies[column].domain_size)
-            widths += frequencies.weights[column] * np.where(leaves > 1, leaves / domain, 0.0)
+            domain_size = frequencies.hierarchies[column].domain_size
+            widths += frequencies.weights[column] * share_of_domain(one.labels.leaves[codes], domain_size)
         return widths
 
     def take(self, task: Task) -> IntArray:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.array_types import Array, BoolArray, IntArray
+from indistinct.array_types import Array, BoolArray, FloatArray, IntArray
 from indistinct.counting import FrequencyList
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import CompiledHierarchy
@@ -29,16 +29,11 @@ class LabelSpans:
         """Return what each label covers; one that covers no value of the table is as wide as the domain."""
         hierarchy, counts = frequencies.hierarchies[column], frequencies.value_counts(column)
         covers = np.zeros((len(texts), len(hierarchy.values)), np.bool_)
-        levels, leaves = np.zeros(len(texts), np.int64), np.full(len(texts), hierarchy.domain_size)
+        levels, leaves = np.zeros((2, len(texts)), np.int64)
         reading = LabelReading(hierarchy)
         for number, text in enumerate(texts):
             covers[number] = reading.values_of(text)
-            at = reading.levels_of(text)
-            if at:  # a text that several levels have says no more than the widest
-                levels[number], leaves[number] = at[-1], hierarchy.leaves[at[-1]][reading.codes[at[-1]][text]]
-            elif text is not None and (cover := read_label(text)) is not None and covers[number].any():
-                levels[number] = _common_level(hierarchy, covers[number])
-                leaves[number] = _width(hierarchy, cover, covers[number])
+            levels[number], leaves[number] = reading.level_and_width(text, covers[number])
         rows = covers @ counts
         return cls(Labels(tuple(texts), levels, leaves, rows.astype(np.int64)), covers)
 
@@ -65,6 +60,18 @@ class LabelReading:
             return found
         cover = read_label(text)
         return found if cover is None else covered_values(self.hierarchy, cover)
+
+    def level_and_width(self, text: str | None, covered: BoolArray) -> tuple[int, int]:
+        """Return the level of a label that covers these values, and how many values of the domain it is wide.
+
+        One that covers no value of the table is as wide as the domain.
+        """
+        hierarchy, at = self.hierarchy, self.levels_of(text)
+        if at:  # a text that several levels have says no more than the widest
+            return at[-1], int(hierarchy.leaves[at[-1]][self.codes[at[-1]][text]])
+        if text is not None and (cover := read_label(text)) is not None and covered.any():
+            return _common_level(hierarchy, covered), _width(hierarchy, cover, covered)
+        return 0, hierarchy.domain_size
 
 
 def covered_values(hierarchy: CompiledHierarchy, cover: Cover) -> BoolArray:
@@ -108,6 +115,11 @@ def _width(hierarchy: CompiledHierarchy, cover: Cover, covered: BoolArray) -> in
     present = positions[covered & ~is_missing]
     between = int(present.max() - present.min()) + 1 if len(present) else 0
     return between + int((covered & is_missing).any())
+
+
+def share_of_domain(leaves: IntArray, domain_size: int) -> FloatArray:
+    """Return what cells lose by NCP under labels so many values wide."""
+    return np.where(leaves > 1, leaves / max(1, domain_size), 0.0)
 
 
 MOST_TOLD = 1 << 26
