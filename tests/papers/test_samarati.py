@@ -22,7 +22,9 @@ from helpers.papers import (
     released_at,
     table_of,
 )
-from indistinct.search.full_domain.samarati import strategies
+from indistinct.errors import InterruptedSearchError
+from indistinct.progress import Watch
+from indistinct.search.full_domain.samarati import find_vector, strategies
 from indistinct.search.full_domain.solutions import PREFERENCES
 
 RACE_ZIP = ("Race", "ZIP")
@@ -420,3 +422,8 @@ def test_section_2_several_quasi_identifiers_are_all_protected():
         assert tuple(release.node.values()) == (0, 0)
         assert release.verify(table).passed
     assert minimal_vectors(table, small_policy(2)) == {(0, 1), (1, 0)}
+
+
+def test_the_vectors_of_one_height_of_a_wide_table_are_listed_within_the_time_limit():
+    with pytest.raises(InterruptedSearchError):
+        find_vector((3,) * 50, (3,) * 50, lambda vector: True, Watch(time_limit=0.2))

@@ -18,6 +18,8 @@ from indistinct.search.full_domain.lattice import Search, check_some_node_passes
 from indistinct.search.full_domain.solutions import minimal_solutions, preferred_solution
 from indistinct.search.task import Task, height
 
+TIME_IS_UP = "the time limit passed before the lowest height was known"
+
 
 class Samarati(SamaratiOptions, Algorithm):
     """Finds a generalization of least height that satisfies the policy within the suppression limit.
@@ -84,9 +86,9 @@ def find_vector(top: Node, heights: Node, satisfies: Callable[[Node], bool], wat
     while low < high:
         middle = (low + high) // 2
         watch.report("height", middle, height(heights))
-        for vector in vectors_of_height(middle, top, heights):
+        for vector in vectors_of_height(middle, top, heights, watch):
             if watch.time_is_up():
-                raise InterruptedSearchError("the time limit passed before the lowest height was known")
+                raise InterruptedSearchError(TIME_IS_UP)
             if satisfies(vector):
                 solution, high = vector, middle
                 break
@@ -95,10 +97,10 @@ def find_vector(top: Node, heights: Node, satisfies: Callable[[Node], bool], wat
     return solution
 
 
-def vectors_of_height(wanted: int, top: Node, heights: Node) -> list[Node]:
+def vectors_of_height(wanted: int, top: Node, heights: Node, watch: Watch) -> list[Node]:
     """Return all vectors of a height up to ``top``, fewest relative steps first, then in lexicographic order.
 
-    >>> vectors_of_height(1, (1, 2), (1, 2))
+    >>> vectors_of_height(1, (1, 2), (1, 2), Watch())
     [(0, 1), (1, 0)]
     """
 
@@ -115,7 +117,12 @@ def vectors_of_height(wanted: int, top: Node, heights: Node) -> list[Node]:
     def relative(vector: Node) -> float:
         return sum(level / max(1, most) for level, most in zip(vector, heights, strict=True))
 
-    return sorted(split(wanted, 0), key=lambda vector: (round(relative(vector), 12), vector))
+    found: list[Node] = []
+    for vector in split(wanted, 0):  # of many columns there are more than anybody can list
+        if len(found) % 1024 == 0 and watch.time_is_up():
+            raise InterruptedSearchError(TIME_IS_UP)
+        found.append(vector)
+    return sorted(found, key=lambda vector: (round(relative(vector), 12), vector))
 
 
 def find_vector_by_matrix(task: Task, watch: Watch) -> Node | None:
