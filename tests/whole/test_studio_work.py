@@ -34,6 +34,7 @@ from indistinct.studio.widgets import bulk
 from indistinct.studio.widgets.distributions import distributions
 from indistinct.studio.widgets.previews import Preview
 from indistinct.studio.widgets.style import CSS
+from indistinct.studio.widgets.utility_card import distances, pair_distances
 from indistinct.studio.work import Work
 
 
@@ -339,6 +340,24 @@ def test_what_was_explored_is_known_to_be_stale(hospital):
     assert not hospital.is_explored("frontier")
     assert not hospital.is_explored("comparison")
     assert {trial.label for trial in hospital.comparison.trials} == {"lattice", "mondrian"}
+
+
+@pytest.mark.slow
+def test_utility_is_that_of_the_command_and_goes_with_the_release(hospital):
+    hospital.choose_algorithm("mondrian")
+    hospital.anonymize()
+    hospital.measure_utility(["Gender=male ~ Race"], None)
+    found = ix.utility(hospital.release, hospital.table, regressions=["Gender=male ~ Race"])
+    assert hospital.utility.to_dict() == found.to_dict()
+    assert hospital.released_columns() == ["Race", "BirthDate", "Gender", "ZIP", "Problem"]
+    pictures = [distances(found.marginals), pair_distances(found.marginals)]
+    assert pictures[0].panels[0].values == tuple(one.total_variation for one in found.marginals.columns)
+    assert pictures[1].panels[0].values == tuple(sorted(one.total_variation for one in found.marginals.pairs)[::-1])
+    with pytest.raises(ix.PolicyError):
+        hospital.measure_utility(["nothing"], None)
+    assert hospital.utility is not None
+    hospital.anonymize()
+    assert hospital.utility is None
 
 
 @pytest.mark.slow

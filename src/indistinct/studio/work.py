@@ -15,6 +15,7 @@ import indistinct as ix
 from indistinct.engine import open_table
 from indistinct.errors import ExposedError, PolicyError, TableError
 from indistinct.examples import EXAMPLES
+from indistinct.pipeline.held_out import algorithm_that_made
 from indistinct.pipeline.suggesting import suggestion
 from indistinct.progress import Watch
 from indistinct.registry import DEFAULT_ALGORITHM
@@ -27,9 +28,11 @@ from indistinct.studio.widgets.previews import text_cells
 
 if TYPE_CHECKING:
     from indistinct.attacks import AttackRun, LinkReport
+    from indistinct.data_utility import Utility
     from indistinct.disclosure_risk import OverallRisk, Risk, RowRisk
     from indistinct.ledger import Entry, Linked
     from indistinct.ledger.store import Spending
+    from indistinct.pipeline.held_out import ModelUtility
     from indistinct.pipeline.trials import Comparison
     from indistinct.policy import Policy
     from indistinct.profiling import Profile
@@ -79,6 +82,9 @@ class Work(Opened):
     """Somebody decided that the release leaves although attacks expose people."""
     risks: tuple[Risk, Risk] | None = None
     """Before and after."""
+    utility: Utility | None = None
+    model: ModelUtility | None = None
+    """A learner trained on releases like this one."""
     released_head: list[tuple[str, tuple[str, ...], list[list[str]]]] = field(default_factory=list)
     """The first rows of each released table: its name, its columns and its cells."""
     job: Job | None = None
@@ -144,6 +150,7 @@ class Work(Opened):
             self.release, self.released_head = None, []
         self.frontier, self.lattice, self.comparison, self.solutions = None, None, None, []
         self.linked, self.attacked, self.risks, self.is_accepted = None, None, None, False
+        self.utility, self.model = None, None
         self._values, self._explored_text = {}, {}
         self.counted_before, self._counted_after = {}, None
 
@@ -177,6 +184,7 @@ class Work(Opened):
             self._made_by = cells_by
             self._counted_after = None
         self.linked, self.attacked, self.risks, self.is_accepted = None, None, None, False
+        self.utility, self.model = None, None
 
     def count_released(self) -> dict[str, LabelCounts]:
         """Count the rows of each label of the released quasi and sensitive columns; they are counted once."""
@@ -330,6 +338,21 @@ class Work(Opened):
             before = ix.risk(self.table, policy.quasi, person=policy.person_columns or None, most=2, watch=watch)
             after = ix.risk(released, policy.quasi, policy=policy, most=1, watch=watch)
         self.risks = before, after
+
+    def measure_utility(self, formulas: Sequence[str], target: str | None, watch: Watch | None = None) -> None:
+        """Compare analyses of the release with those of the private table; with a target also train models of it."""
+        with self._use_release() as release:
+            found = ix.utility(release, self.table, regressions=formulas, watch=watch)
+            policy, made_by = release.policy, algorithm_that_made(release.facts)
+        model = None
+        if target is not None:
+            model = ix.model_utility(self.table, policy, target, algorithm=made_by, watch=watch)
+        self.utility, self.model = found, model
+
+    def released_columns(self) -> list[str]:
+        """Return the columns of the release that stand in the private table as well."""
+        names = [name for _, columns, _ in self.released_head for name in columns]
+        return [name for name in names if name in self.columns]
 
     def explain_row(self, row: int) -> RowRisk:
         """Return why a row of the private table is at risk under the policy, and what would help."""

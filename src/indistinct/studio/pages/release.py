@@ -17,6 +17,7 @@ from indistinct.studio.pages import lattice
 from indistinct.studio.widgets import controls
 from indistinct.studio.widgets.page_frame import Desk, frame, needs_table, next_step, show_verdict
 from indistinct.studio.widgets.style import RAMP
+from indistinct.studio.widgets.utility_card import UtilityCard
 from indistinct.studio.work import Work
 
 LEAD = "The search finds a release that satisfies the policy; then the release is counted again, by other code."
@@ -48,6 +49,8 @@ def page(work: Work, query: Mapping[str, str]) -> None:
                 controls.notice("note", "Something was changed since this release was made. Run again to follow it.")
             _summary(work, desk)
             _before_and_after(work)
+            if work.release.form.shows_recoding:
+                UtilityCard(work, desk, "/release").show()
         if not mistakes:
             _solutions(work, desk, query)
 
