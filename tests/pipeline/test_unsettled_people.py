@@ -47,3 +47,15 @@ def test_rows_that_agree_in_what_stays_are_of_one_until_the_policy_says_whose(se
 def test_rows_of_different_people_need_no_such_word() -> None:
     table = panel(people=ROWS * 50)
     ix.anonymize(table, policy()).close()
+
+
+def test_columns_that_are_dropped_hide_nobody_in_a_wide_table() -> None:
+    dropped = {f"d{number}": ix.drop() for number in range(450)}
+    table = panel()
+    for name in dropped:
+        table = table.add_column(0, name, pa.array(["x"] * ROWS))
+    wide = ix.Policy(
+        columns={**dropped, **policy().columns}, privacy=[ix.KAnonymity(3)], max_suppression=0.5, algorithm="regroup"
+    )
+    with pytest.raises(ix.PolicyError, match="person = 'c1'"):
+        ix.anonymize(table, wide)

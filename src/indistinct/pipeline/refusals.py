@@ -23,6 +23,8 @@ READ_AS_NUMBERS = ("intervals", "rounding")
 """Hierarchies whose labels follow from the number that a cell is, however it is written."""
 MOST_LOOKED_AT = 20_000
 """Of a longer table the first rows show whether people have several."""
+MOST_COLUMNS_LOOKED_AT = 400
+"""Of a wider table the first columns that are released or name people; to ask for thousands takes minutes."""
 MOST_NAMED = 3
 
 
@@ -189,6 +191,7 @@ def refuse_repeated_people(rows: Rows, policy: Policy) -> None:
 def _same_within(rows: Rows, policy: Policy) -> list[str]:
     """Say which column seems to say whose rows these are, by what stays the same within its equal rows."""
     names = [name for name in policy.columns if not name.startswith(".")]
+    names = sorted(names, key=lambda name: policy.columns[name].role == "drop")[:MOST_COLUMNS_LOOKED_AT]
     taken: list[pa.RecordBatch] = []
     with rows.texts(names) as stream:
         for batch in stream:
