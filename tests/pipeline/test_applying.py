@@ -148,6 +148,23 @@ def test_releases_that_fail_together_are_refused():
         ix.apply(table(after), asked, first)
 
 
+def test_the_release_that_a_ledger_enters_is_the_one_that_was_looked_at(tmp_path):
+    rows = [("18", "F", "a", "flu")] * 4
+    looked_at = []
+
+    def refuse(release):
+        looked_at.append(release)
+        raise ix.RefusedError("no")
+
+    with ix.Ledger.create(tmp_path / "ledger.db") as ledger:
+        with ledger.anonymize(table(rows), policy(), recipient="x", refuse=looked_at.append) as release:
+            assert looked_at == [release]
+        with pytest.raises(ix.RefusedError):
+            ledger.anonymize(table(rows), policy(), recipient="y", refuse=refuse, folder=tmp_path / "y")
+        assert [entry.recipient for entry in ledger.entries] == ["x"]
+    assert not (tmp_path / "y").exists()
+
+
 def test_a_file_holds_what_the_release_shows_and_is_read_again(tmp_path):
     rows = [*product(["18", "21", "62"], ["F", "M"], "abcd", ["flu", "gout"])]
     asked = policy(("mondrian", {"labels": "ranges"}), k=6)
@@ -301,3 +318,18 @@ def test_the_commands_apply_and_map(tmp_path):
     assert run("apply", "policy.toml", "r.json", "june.csv", "-o", "out/again").exit_code == 0
     assert run("apply", "policy.toml", "r.csv", "june.csv", "-o", "out/more").exit_code == 2
     assert not (tmp_path / "out/more").exists()
+
+
+def test_a_release_that_fails_together_is_not_entered_in_a_ledger(tmp_path):
+    (tmp_path / "policy.toml").write_text(ix.policy_toml(policy(("mondrian", {}), [ix.TCloseness(0.2)])))
+    before = [("18", "F", "a", "flu")] * 4 + [("47", "M", "c", "flu")] * 4
+    asked = ix.read_policy(tmp_path / "policy.toml")
+    ix.anonymize(table(before), asked).write(tmp_path / "may")
+    (tmp_path / "june.csv").write_text("age,sex,town,ill\n" + "18,F,a,gout\n" * 4)
+    ix.Ledger.create(tmp_path / "ledger.db").close()
+    words = ["apply", "policy.toml", "may", "june.csv", "-o", "june", "--ledger", "ledger.db", "--recipient", "x"]
+    named = [str(tmp_path / word) if (tmp_path / word).exists() or word == "june" else word for word in words]
+    assert CliRunner().invoke(app, named).exit_code == 5
+    assert not (tmp_path / "june").exists()
+    with ix.Ledger(tmp_path / "ledger.db") as ledger:
+        assert ledger.entries == []

@@ -103,6 +103,7 @@ class Ledger:
         folder: str | Path | None = None,
         replace: bool = False,
         sign: Any = None,
+        refuse: Callable[[Release], None] | None = None,
         watch: Watch | None = None,
         **reading: Any,
     ) -> Release:
@@ -115,6 +116,7 @@ class Ledger:
         search keep to what was released before, ``again="based"`` also lets nothing become more specific than it was
         in the latest of those releases. ``review`` is the day when the release is to be looked at again. With
         ``folder`` the release is written there as well, whole or not at all; ``sign`` is a private key, or its file.
+        ``refuse`` is shown the release before it leaves, and raises if there is another reason why it may not.
         """
         policy = load_policy(policy)
         chosen = choose_algorithm(algorithm, policy)
@@ -125,13 +127,13 @@ class Ledger:
         self._refuse_overspending(terms)
         if policy.is_drawn:
             release = make_release(table, policy, algorithm=chosen, watch=watch, **reading)
-            return self._give_drawn(release, terms, goal)
+            return self._give_drawn(release, terms, goal, refuse)
         with open_declared(table, policy, **reading) as tables:
             while True:
                 with private_folder() as private:
                     offer = Offer(tables, terms, chosen, private, watch or Watch(), reading)
                     try:
-                        return self._give(offer, goal)
+                        return self._give(offer, goal, refuse)
                     except _OvertakenError:
                         continue  # somebody else released in the meantime, and what was found does not hold any more
 
@@ -216,7 +218,7 @@ class Ledger:
         entries = terms.entries_held(every)
         return Earlier.of(entries, self.store.files, reading, names_rows=terms.names_rows)
 
-    def _give(self, offer: Offer, goal: _Goal) -> Release:
+    def _give(self, offer: Offer, goal: _Goal, refuse: Callable[[Release], None] | None) -> Release:
         """Make a release, check it, enter it and give it; raise _OvertakenError if it must be made anew."""
         earlier = self._earlier(offer.terms, offer.reading)
         release = offer.make(earlier, self.store.secret)
@@ -226,6 +228,8 @@ class Ledger:
             release.entry = self._enter(offer, written, earlier, found).number
 
         try:
+            if refuse is not None:
+                refuse(release)
             offer.watch.report("ledger")
             found = earlier.joined_with(offer.members, offer.terms.policy)
             _refuse_undoing(found, offer.terms)
@@ -244,13 +248,17 @@ class Ledger:
         own = next((Spending(m.epsilon, m.delta) for m in terms.policy.privacy if isinstance(m, Private)), None)
         refuse_overspending(terms.source, own, self.store.entries(source=terms.source), self.store.budget)
 
-    def _give_drawn(self, release: Release, terms: Terms, goal: _Goal) -> Release:
+    def _give_drawn(
+        self, release: Release, terms: Terms, goal: _Goal, refuse: Callable[[Release], None] | None
+    ) -> Release:
         """Enter a release whose rows were drawn, and give it; it needs no look at earlier ones, only at the budget."""
 
         def enter(written: Path) -> None:
             release.entry = self._append_drawn(terms, written, {}).number
 
         try:
+            if refuse is not None:
+                refuse(release)
             with private_folder() as private:
                 goal.write(release, private, enter)
         except BaseException:

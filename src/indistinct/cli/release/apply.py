@@ -94,11 +94,11 @@ def _make(
     """Make the release and write it; with a ledger it is checked against that, and entered, as well."""
     from indistinct.ledger import Ledger
     from indistinct.pipeline import apply as apply_recoding
-    from indistinct.pipeline.applying import algorithm_for
+    from indistinct.pipeline.applying import algorithm_for, each_once, refuse_together
 
     key = writing.key()
-    with apply_recoding(table, policy, saved, released=earlier, watch=watch, **reading.arguments()) as release:
-        if entering.ledger is None:
+    if entering.ledger is None:
+        with apply_recoding(table, policy, saved, released=earlier, watch=watch, **reading.arguments()) as release:
             watch.report("write")
             release.write(
                 output,
@@ -117,6 +117,7 @@ def _make(
             folder=output,
             replace=writing.replace,
             sign=key,
+            refuse=lambda made: refuse_together(made, each_once(earlier), policy),
             watch=watch,
             **entering.arguments(),
             **reading.arguments(),
