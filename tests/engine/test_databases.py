@@ -388,6 +388,9 @@ def test_commands_take_the_address_but_no_password_in_it(save: Any, tmp_path: Pa
     assert run(app, ["verify", str(policy), str(tmp_path / "out"), "--original", address]).exit_code == 0
     assert run(app, ["check", str(policy), address]).exit_code == 0
     assert run(app, ["risk", address, "--policy", str(policy), "--json"]).exit_code == 0
+    assert run(app, ["attack", "all", str(policy), str(tmp_path / "out"), "--original", address]).exit_code in (0, 6)
+    suggested = run(app, ["init", address, "-o", str(tmp_path / "first.toml")])
+    assert suggested.exit_code == 0, suggested.output
     if address.startswith("sqlite"):
         return
     told = run(app, ["check", str(policy), address.replace("@", ":hush@")])

@@ -86,6 +86,8 @@ EXAMPLES = [
     Check("histories.sets", True, {"known": 2, "k": 5, "sets": 94, "smallest": 5}),
     Check("histories.sets", True, {"known": 1, "k": 5, "sets": 0, "smallest": 0}),
     Check("histories.sets", False, {"known": 2, "k": 5, "sets": 94, "smallest": 1, "failing": 3}),
+    Check("histories.values", True, {"known": 2, "sure": 0}),
+    Check("histories.values", False, {"known": 2, "sure": 4}),
     Check("truth.histories", True, {"pseudonyms": 300}),
     Check("truth.histories", False, {"pseudonyms": 300, "wrong": 2}),
     Check("tables.references", True),

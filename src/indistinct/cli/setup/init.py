@@ -156,8 +156,10 @@ def init(
 
 def _linked_tables(given: Sequence[str]) -> dict[str, str]:
     """Return the tables that belong together, by name; none if one table is given."""
+    from indistinct.engine import is_address
+
     named = [one.partition("=") for one in given]
-    if len(given) == 1 and (not named[0][1] or Path(given[0]).exists()):
+    if len(given) == 1 and (not named[0][1] or is_address(given[0]) or Path(given[0]).exists()):
         return {}
     if not all(name and path for name, _, path in named):
         raise PolicyError("TABLE: several tables belong together; give each as NAME=TABLE")

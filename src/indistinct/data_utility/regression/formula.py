@@ -50,7 +50,7 @@ class Regression:
         """Return the regression that a formula describes; names with ``+``, ``~`` or ``=`` stand between backquotes.
 
         >>> Regression.parse("poisson: visits ~ age + `blood pressure`")
-        Regression(outcome='visits', predictors=('age', 'blood pressure'), family='poisson', value=None)
+        Regression(outcome='visits', predictors=('age', 'blood pressure'), family='poisson', value=None, event=None)
         >>> Regression.parse("ill=flu ~ age").value
         'flu'
         >>> Regression.parse("cox: days + died=yes ~ age").event
