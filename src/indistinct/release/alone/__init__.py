@@ -6,7 +6,7 @@ from indistinct.release.alone.records_alone import records_of as records_of
 
 VERIFIER = "verify.py"
 """What the program is called that a release may carry, so that a recipient can recount it without this package."""
-PROGRAM = ("recount", "records", "rules")
+PROGRAM = ("recount", "people", "records", "rules")
 """The files that it is put together of: what it does, and what that asks of the others."""
 PARTS = "# What stands in files of its own is put here."
 """Where in the first the others are put."""

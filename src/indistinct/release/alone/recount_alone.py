@@ -18,6 +18,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from indistinct.release.alone.people_alone import fewest_alike
 from indistinct.release.alone.records_alone import records_of
 from indistinct.release.alone.rules_alone import NEAR, read_manifest, why_undecided, wrong_statements
 
@@ -276,6 +277,28 @@ def judge_two(found: Findings, manifest: dict[str, Any], tables: dict[str, Any],
     return {"rows": len(quasi), "sizes": list(sizes.values()), "k": k, "linked": linked}
 
 
+def judge_people(found: Findings, folder: Path, manifest: dict[str, Any]) -> None:
+    """Judge tables that belong together by how many people share what they tell of one."""
+    policy, tables, privacy = manifest["policy"], {}, manifest["policy"]["privacy"]
+    for name in manifest["files"]:
+        own = Path(name).stem
+        columns, tables[own] = read_table(folder / name, manifest | {"policy": policy["tables"][own]}, found)
+        said = policy["tables"][own]
+        keys = {said.get("key"), *(said.get("references") or ())}  # pseudonyms stand there
+        secret = [column for column, one in said["columns"].items() if one["role"] in ("identifier", "drop")]
+        secret = [column for column in secret if column not in keys and not said["columns"][column].get("pseudonym")]
+        found.check(not {*columns} & {*secret}, f"{name} has no identifier")
+    whole = "quasi_identifiers" not in policy and not any("known" in terms for terms in privacy)
+    is_linked = all(PERSON in row and row[PERSON] for rows in tables.values() for row in rows)
+    fewest = fewest_alike(policy, tables) if whole and is_linked else None
+    if fewest is None:
+        found.cannot_tell("how many people share what may be known of one")
+    else:
+        k = max([terms.get("k", 1) for terms in privacy if terms["model"] in ("k-anonymity", "alpha-k")], default=1)
+        found.check(fewest >= k or not any(tables.values()), f"at least {k} people share what may be known of one")
+    found.cannot_tell("what references between tables tell, and whether each statement holds")
+
+
 # What stands in files of its own is put here.
 
 
@@ -310,8 +333,11 @@ def verify(folder: Path) -> Findings:
     policy, form = manifest["policy"], {FORMAT: manifest["form"]}[manifest["format"]]
     judge_files(found, folder, manifest)
     found.leave("who signed it, that cells are true, that this policy was agreed on: that needs key, original, policy")
-    if form == "linked tables" or any(Path(name).suffix not in SUFFIXES for name in manifest["files"]):
-        found.cannot_tell("its cells: this reads one table or two, as CSV or JSON lines")
+    if any(Path(name).suffix not in SUFFIXES for name in manifest["files"]):
+        found.cannot_tell("its cells: this reads CSV and JSON lines")
+        return found
+    if form == "linked tables":
+        judge_people(found, folder, manifest)
         return found
     roles = {role: [name for name, column in policy["columns"].items() if column["role"] == role] for role in ROLES}
     tables = {Path(name).stem: read_table(folder / name, manifest, found) for name in manifest["files"]}
