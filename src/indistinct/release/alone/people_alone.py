@@ -40,11 +40,11 @@ def fewest_alike(policy: dict[str, Any], tables: dict[str, list[dict[str, str]]]
         return None
     shared: Any = Counter()
     for rows, events in people.values():
-        row = tuple(sorted(cells for cells, _ in rows))
+        alike = tuple(sorted(cells for cells, _ in rows))
         if whole is None:
-            shared[row, tuple(sorted(cells for cells, _ in events))] += 1
+            shared[alike, tuple(sorted(cells for cells, _ in events))] += 1
         else:
-            shared.update((row, *known) for known in set(known_events(events, whole, totals)))
+            shared.update((alike, *known) for known in set(known_events(events, whole, totals)))
     return min(shared.values(), default=0)
 
 
