@@ -16,6 +16,7 @@ import pytest
 
 import indistinct as ix
 from helpers import postgres
+from helpers.optional_modules import leave_out
 
 pyspark = pytest.importorskip("pyspark", reason='Spark is NOT tested here: pip install "indistinct[spark]"')
 pytestmark = pytest.mark.slow
@@ -91,7 +92,7 @@ def test_a_worker_that_is_killed_during_a_release_changes_no_row(tmp_path: Path)
     from indistinct.engine.spark.session import java_is_there
 
     if not java_is_there():
-        pytest.skip("Spark is NOT tested here: install Java 17 or later")
+        leave_out("Spark is NOT tested here: install Java 17 or later")
     table = pa.table(
         {
             "age": pa.array([n * 7 % 60 for n in range(ROWS)]),
