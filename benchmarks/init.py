@@ -149,7 +149,7 @@ value, up to three values of columns that are neither quasi nor sensitive, or a 
             tables.filled(
                 f"""Roles on the {roles["tables"]} tables from which the lists of words were made
             (`benchmarks/init_answers.csv`): {roles["roles_right"]} of {roles["columns"]} can be defended,
-            {roles["roles_right_strictly"]} are the first answer. That says nothing of other tables."""
+            {roles["roles_right_strictly"]} are the first answer."""
             )
         )
     return tables.section("Releases that nobody mended", "init", text, *made)

@@ -90,19 +90,18 @@ def _head(content: dict[str, Any]) -> str:
     machines = " or ".join(
         sorted({f"{part['machine']['cores']} cores, {part['machine']['processor']}" for part in parts})
     )
-    busy = [name for name, part in content["parts"].items() if part["machine"]["load_at_start"] > BUSY]
+    busy = sum(part["machine"]["load_at_start"] > BUSY for part in parts)
     warning = "**A quick run on tiny made-up tables: the figures mean nothing.**\n\n" if content.get("is_quick") else ""
     said = [
         """**Times** are CPU seconds of all threads, best of several runs, with compiled kernels. *Search* is from the
         counted table to the proven optimum.""",
-        f"""**Machine:** {machines}. Begun above a load of {BUSY:g}, so that wall times mean little:
-        {", ".join(busy) or "none"}.""",
+        f"""**Machine:** {machines}. {busy} of {len(parts)} parts begun above a load of {BUSY:g}.""",
         f"""**ARX:** {arx.NOTE}. The yardstick is `numpy.sort` of 20 million numbers: {min(yardsticks):.2f} to
         {max(yardsticks):.2f} s here. ARX was not run here: its times are multiplied by our yardstick over
         {arx.YARDSTICK} s, never up.""",
-        """**Goals:** ✗ is missed, ≈ within 15 %, all others are met. Shares moved by up to a third between runs.""",
+        """**Goals:** ✗ is missed, ≈ within 15 %, all others are met.""",
         """**Checks:** for each optimum beside ARX other code counts all nodes, or rules out all cheaper ones; NumPy
-        recounts the suppressed rows. Whatever differs ends the run.""",
+        recounts the suppressed rows.""",
     ]
     listed = "\n".join(filled(f"- {one}").replace("\n", "\n  ") for one in said)
     return f"""# Benchmarks
@@ -266,8 +265,7 @@ BOUNDS = """By one profile, for precision:
 
 - **Adult at 0 %:** 27 % of the time is in kernels; the rest is Python that chooses and queues parts of the lattice.
 - **500,000 rows and more:** 82 to 89 % is in kernels: passes over long lists, 3.3 to 4.4 ns a tuple with an
-  addressed place, 14 to 20 ns with a hashed one, because the optimum lies low in the lattice.
-- Threads, used from 100,000 tuples on, save wall time, not CPU time."""
+  addressed place, 14 to 20 ns with a hashed one, because the optimum lies low in the lattice."""
 
 
 def _charts(figures: list[Figures], folder: Path) -> list[str]:
