@@ -150,6 +150,7 @@ def test_both_find_the_same_in_sound_and_in_broken_releases() -> None:
 def test_a_blind_verifier_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recount_alone, "failing_groups", lambda *_: 0)
     monkeypatch.setattr(recount_alone, "judge_counts", lambda *_: None)
+    monkeypatch.setattr(recount_alone, "wrong_statements", lambda *_: [])
     assert alone.run(Options("alone", seed=0, inputs=15)).faults
 
 
