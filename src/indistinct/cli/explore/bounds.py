@@ -12,9 +12,6 @@ from indistinct.cli.options import AsJson, Reading, ReleasePath
 from indistinct.showing.numbers import figure
 
 if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
     from indistinct.data_utility.sound_answers import SoundBounds
 
 
@@ -33,10 +30,13 @@ def bounds(
     ] = None,
     between: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=LEAST:GREATEST", help="The numbers that are possible at all; may be repeated."),
+        typer.Option(metavar="COLUMN=…", help="What is possible at all, as age=0:120 or sex=f,m; may be repeated."),
     ] = None,
     whole: Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="A column of whole numbers.")] = None,
     *,
+    with_left_out: Annotated[
+        bool, typer.Option("--with-left-out", help="Count the rows that were left out, each as anything.")
+    ] = False,
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
@@ -47,23 +47,26 @@ def bounds(
     from indistinct.data_utility.sound_answers import bounds as asked
 
     ends = dict(_between(one) for one in between or ())
-    found = asked(release, query, policy, between=ends, whole=whole or (), **reading.arguments())
+    found = asked(
+        release, query, policy, between=ends, whole=whole or (), with_left_out=with_left_out, **reading.arguments()
+    )
     show.either(found, _show, as_json)
 
 
-def _between(text: str) -> tuple[str, tuple[float, float]]:
-    """Return a column with the least and the greatest number that are possible there."""
+def _between(text: str) -> tuple[str, tuple[float, float] | list[str]]:
+    """Return a column with the least and the greatest number, or all values, that are possible there."""
     from indistinct.errors import PolicyError
 
-    name, _, ends = text.rpartition("=")
-    least, _, most = ends.partition(":")
+    name, _, said = text.partition("=")
+    least, is_range, most = said.partition(":")
+    values = [one.strip() for one in said.split(",")]
     try:
-        found = float(least), float(most)
+        found = float(least), float(most or "nan")
     except ValueError:
-        found = (0.0, 0.0)
-    if not name or found[0] >= found[1]:
-        raise PolicyError("--between: write it as COLUMN=LEAST:GREATEST, as age=0:120")
-    return name, found
+        is_range = ""
+    if not name or not all(values) or (is_range and not found[0] < found[1]):
+        raise PolicyError("--between: write it as COLUMN=LEAST:GREATEST or COLUMN=VALUE,VALUE, as age=0:120 or sex=f,m")
+    return name, found if is_range else values
 
 
 def _show(found: SoundBounds) -> None:
@@ -71,9 +74,13 @@ def _show(found: SoundBounds) -> None:
     made = show.table(found.query, "of", *heads, "", right=heads)
     for one in (*found.answers, *found.differences):
         notes = [] if one.is_tight else ["not tight"]
-        notes += ["or no row at all"] if one.may_be_undefined else []
+        notes += ["or undefined"] if one.may_be_undefined else []
+        if one.reached is not None:
+            notes.append("some tables reach " + " and ".join(map(figure, one.reached)))
         made.add_row(one.group or "all rows", figure(one.low), figure(one.high), figure(one.width), ", ".join(notes))
     show.out().print(made)
     show.say(f"right for every table that these {found.rows:,} rows could stem from", show.GOOD)
+    if found.is_wide:
+        show.say("note: some of these bounds are wider than any table reaches, as far as a search found", "yellow")
     if found.left_out:
         show.say(f"note: it says nothing of {found.left_out:,} rows that were left out", "yellow")

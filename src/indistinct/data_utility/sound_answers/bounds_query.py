@@ -58,6 +58,12 @@ class BoundsQuery:
     where: tuple[CellCondition, ...] = ()
     by: str | None = None
 
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The columns whose cells a row must have."""
+        own = () if self.column is None else (self.column,)
+        return (*own, *(() if self.hit is None else (self.hit.column,)), *self.predictors)
+
     @classmethod
     def parse(cls, text: str) -> BoundsQuery:
         """Return the query that a text describes; names with blanks or signs stand between backquotes.

@@ -12,6 +12,8 @@ from indistinct.data_utility.decode import CoveredColumn, LabelCover
 from indistinct.data_utility.sound_answers.bounds_query import CellCondition
 from indistinct.errors import PolicyError
 
+Between = tuple[float, float] | Sequence[str]
+"""What is possible in a column at all: the least and the greatest number, or all its values."""
 Edge = tuple[Any, int]
 """A number, and 0 for just before it or 1 for just after it."""
 
@@ -95,13 +97,19 @@ class PossibleCells:
 
     @classmethod
     def of(
-        cls, name: str, column: CoveredColumn, between: tuple[float, float] | None = None, *, is_whole: bool = False
+        cls, name: str, column: CoveredColumn, between: Between | None = None, *, is_whole: bool = False
     ) -> PossibleCells:
         """Return what each label may stand for.
 
-        ``between`` are the least and the greatest number that the analyst knows to be possible; ``is_whole`` says that
-        all numbers are whole.
+        ``between`` is what the analyst knows to be possible; ``is_whole`` says that all numbers are whole.
         """
+        if between is not None and all(isinstance(one, str) for one in between) and not is_whole:
+            return cls(
+                name,
+                tuple(_possible_texts(cover, frozenset(map(str, between))) for cover in column.covers),
+                False,
+                column,
+            )
         is_number = all(_holds_numbers(cover, column) for cover in column.covers) and any(
             not _says_nothing(cover) for cover in column.covers
         )
@@ -150,8 +158,17 @@ def _holds_numbers(cover: LabelCover, column: CoveredColumn) -> bool:
     return all(column.reader.number_of(text) is not None for text in cover.texts)
 
 
+def _possible_texts(cover: LabelCover, values: frozenset[str]) -> PossibleValues:
+    if cover.is_missing:
+        return PossibleValues(or_missing=True, is_empty=True, cover=cover)
+    texts = frozenset(filter(PossibleValues(texts=cover.texts, cover=cover).may_be, values))
+    if not texts:
+        raise PolicyError("between: some label covers none of the values that are said to be possible")
+    return PossibleValues(texts=texts, or_missing=cover.or_missing, cover=cover)
+
+
 def _possible(
-    cover: LabelCover, column: CoveredColumn, is_number: bool, between: tuple[float, float] | None, is_whole: bool
+    cover: LabelCover, column: CoveredColumn, is_number: bool, between: Between | None, is_whole: bool
 ) -> PossibleValues:
     if cover.is_missing:
         return PossibleValues(or_missing=True, is_empty=True, is_number=is_number, cover=cover)

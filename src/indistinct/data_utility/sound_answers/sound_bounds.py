@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.array_types import BoolArray, FloatArray, IntArray
-from indistinct.data_utility.decode import CoveredColumn, covered_columns
-from indistinct.data_utility.regression.newton import independent_columns
+from indistinct.data_utility.decode import CoveredColumn, LabelCover, covered_columns
 from indistinct.data_utility.sound_answers.bounds_query import BoundsQuery, CellCondition
 from indistinct.data_utility.sound_answers.extremes import (
     RowKinds,
@@ -21,7 +20,8 @@ from indistinct.data_utility.sound_answers.extremes import (
     greatest_mean,
     least_mean,
 )
-from indistinct.data_utility.sound_answers.possible_cells import PossibleCells, PossibleValues
+from indistinct.data_utility.sound_answers.linear_bounds import PossiblePredictor, PossibleRows, bound_coefficients
+from indistinct.data_utility.sound_answers.possible_cells import Between, PossibleCells, PossibleValues
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 
@@ -42,7 +42,16 @@ class BoundedAnswer:
     is_tight: bool
     """Some table, or one as near as one likes, has the least answer, and another the greatest."""
     may_be_undefined: bool = False
-    """In some of the tables the group has no row; the bounds are those of all others."""
+    """In some of the tables the group has no row, or the model no such coefficient; the bounds are those of others."""
+    reached: tuple[float, float] | None = None
+    """Of a coefficient that is not tight: some tables have these, so no bounds could be narrower."""
+
+    @property
+    def is_wide(self) -> bool:
+        """It has no bounds, or bounds more than twice as wide as what tables were found to reach."""
+        if self.is_tight or self.width is None:
+            return not self.is_tight
+        return self.reached is not None and self.width > 2 * (self.reached[1] - self.reached[0])
 
     @property
     def width(self) -> float | None:
@@ -62,6 +71,11 @@ class SoundBounds:
     left_out: int | None
     """The rows that the release says to have left out: the answers do not speak of them."""
 
+    @property
+    def is_wide(self) -> bool:
+        """Some answer is."""
+        return any(one.is_wide for one in self.answers)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the answers as JSON takes them."""
         return asdict(self)
@@ -71,6 +85,9 @@ class SoundBounds:
         for one in (*self.answers, *self.differences):
             low, high = ("?" if end is None else f"{end:,.6g}" for end in (one.low, one.high))
             notes = ("" if one.is_tight else ", not tight") + (", or undefined" if one.may_be_undefined else "")
+            notes += (
+                "" if one.reached is None else f"; some table reaches {one.reached[0]:,.6g}, some {one.reached[1]:,.6g}"
+            )
             lines.append(f"{'' if one.group is None else f'{one.group}: '}{low} to {high}{notes}")
         return "\n".join(lines)
 
@@ -80,8 +97,9 @@ def bounds(
     query: BoundsQuery | str,
     policy: Policy | str | os.PathLike[str] | None = None,
     *,
-    between: Mapping[str, tuple[float, float]] | None = None,
+    between: Mapping[str, Between] | None = None,
     whole: Sequence[str] = (),
+    with_left_out: bool = False,
     **reading: Any,
 ) -> SoundBounds:
     """Return intervals that hold for every table that a release could stem from.
@@ -89,8 +107,9 @@ def bounds(
     Labels are true, so each released row had some value of each of its labels; nothing else is assumed, and the
     original is not looked at. A query is ``count``, ``mean(age)``, ``rate(ill=flu)`` or ``linear(paid ~ age)``, then if
     wanted ``where sex=f and age>=65`` and ``by sex``. ``between`` says what the analyst knows besides, as
-    ``{"age": (0, 120)}``, and ``whole`` names columns of whole numbers. ``release`` and ``policy`` are those of
-    ``decode``. Rows that were left out are in no label: the answers do not speak of them.
+    ``{"age": (0, 120), "sex": ["f", "m"]}``, and ``whole`` names columns of whole numbers. ``release`` and ``policy``
+    are those of ``decode``. Rows that were left out are in no label: the answers do not speak of them, or with
+    ``with_left_out`` take each of their cells for anything.
 
     >>> import pyarrow as pa
     >>> from indistinct import KAnonymity, Policy, intervals, quasi
@@ -100,13 +119,15 @@ def bounds(
     """
     asked = BoundsQuery.parse(query) if isinstance(query, str) else query
     columns, left_out = covered_columns(release, policy, **reading)
+    if with_left_out:
+        columns, left_out = _with_rows_of_anything(columns, left_out), 0
     cells = _Cells(
         {
             name: PossibleCells.of(name, columns[name], (between or {}).get(name), is_whole=name in whole)
             for name in _columns_of(asked, columns, [*(between or {}), *whole])
         }
     )
-    answers, differences = _linear(cells, asked) if asked.function == "linear" else _bound_groups(cells, asked)
+    answers, differences = (_linear(cells, asked), ()) if asked.function == "linear" else _bound_groups(cells, asked)
     compared = {one.column for one in (*asked.where, *([] if asked.hit is None else [asked.hit]))}
     if any(cells.columns[name].has_gaps for name in compared):
         answers, differences = (tuple(replace(one, is_tight=False) for one in some) for some in (answers, differences))
@@ -114,6 +135,21 @@ def bounds(
     if asked.function == "count" and not cells.columns:
         answers = (BoundedAnswer(None, float(rows), float(rows), is_tight=True),)
     return SoundBounds(query if isinstance(query, str) else str(query), answers, differences, rows, left_out)
+
+
+def _with_rows_of_anything(columns: Mapping[str, CoveredColumn], rows: int | None) -> dict[str, CoveredColumn]:
+    """Return the columns with more rows, of which nothing is known."""
+    if rows is None:
+        raise PolicyError("with_left_out: a table does not say how many rows were left out; give the release's folder")
+    return {
+        name: replace(
+            one,
+            labels=[*one.labels, None],
+            covers=[*one.covers, LabelCover(or_missing=True)],
+            codes=np.append(one.codes, np.full(rows, len(one.labels))),
+        )
+        for name, one in columns.items()
+    }
 
 
 def _columns_of(asked: BoundsQuery, columns: Mapping[str, CoveredColumn], more: Sequence[str]) -> list[str]:
@@ -142,8 +178,8 @@ class _Cells:
         distinct, rows = np.unique(np.column_stack(codes), axis=0, return_counts=True)
         return {name: distinct[:, place] for place, name in enumerate(self.columns)}, np.asarray(rows, np.int64)
 
-    def entries(self, asked: BoundsQuery, group: str | None) -> tuple[RowKinds, BoolArray]:
-        """Return the rows of a group with the values that are averaged, and which kinds may be in it at all."""
+    def choose(self, asked: BoundsQuery, group: str | None = None) -> _ChosenRows:
+        """Return the rows of a group, or all that meet the conditions, with the values that are averaged."""
         kinds, rows = self.kinds()
         conditions = list(asked.where)
         if group is not None and asked.by is not None:
@@ -152,8 +188,7 @@ class _Cells:
         left: dict[str, tuple[PossibleValues, ...]] = {}
         for name, column in self.columns.items():
             own = [one for one in conditions if one.column == name]
-            is_needed = bool(own) or name == asked.column or (asked.hit is not None and name == asked.hit.column)
-            if not is_needed:
+            if not own and name not in asked.measured:
                 continue
             left[name] = column.only(own)
             pairs = list(zip(left[name], column.labels, strict=True))
@@ -161,7 +196,8 @@ class _Cells:
             is_sure = [one.values == whole.values and not whole.or_missing for one, whole in pairs]
             sure &= np.array(is_sure, np.bool_)[kinds[name]]
         low, high = self._ends(asked, left, kinds, len(rows))
-        return RowKinds(low[may], high[may], sure[may], rows[may]), may
+        entries = RowKinds(low[may], high[may], sure[may], rows[may])
+        return _ChosenRows(entries, may, left, {name: own[may] for name, own in kinds.items()})
 
     def _ends(
         self,
@@ -178,13 +214,26 @@ class _Cells:
                 hit = one.only(asked.hit, wanted)
                 ends.append((float(hit.values == one.values), float(not hit.is_empty)))
             found = np.array(ends).reshape(-1, 2)[kinds[column.name]]
-        elif asked.function == "mean" and asked.column is not None:
+        elif asked.column is not None:
             if not self.columns[asked.column].is_number or self.columns[asked.column].column.reader.is_of_dates:
                 raise PolicyError(f"query: {asked.column!r} holds no numbers that have a mean")
             found = np.array([_numbers(one) for one in left[asked.column]]).reshape(-1, 2)[kinds[asked.column]]
         else:
             found = np.zeros((rows, 2))
         return found[:, 0], found[:, 1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ChosenRows:
+    """The rows that may be in a group."""
+
+    entries: RowKinds
+    may: BoolArray
+    """Which kinds of all those are."""
+    left: Mapping[str, tuple[PossibleValues, ...]]
+    """By column: the values that each label leaves to rows of the group."""
+    codes: Mapping[str, IntArray]
+    """By column: the label of each kind that may be in it."""
 
 
 def _numbers(one: PossibleValues) -> tuple[float, float]:
@@ -204,8 +253,8 @@ def _bound_groups(cells: _Cells, asked: BoundsQuery) -> tuple[tuple[BoundedAnswe
             raise PolicyError(f"query: {asked.by!r} holds numbers; ask for ranges of them with 'where'")
         if len(groups) > MOST_GROUPS:
             raise PolicyError(f"query: {asked.by!r} has more than {MOST_GROUPS} values; choose some with 'where'")
-    found = {group: cells.entries(asked, group) for group in groups}
-    answers = tuple(_answer(asked, group, entries) for group, (entries, _) in found.items())
+    found = {group: cells.choose(asked, group) for group in groups}
+    answers = tuple(_answer(asked, group, chosen.entries) for group, chosen in found.items())
     if asked.function == "count" or asked.by is None or len(groups) > COMPARED_GROUPS:
         return answers, ()
     pairs = combinations([group for group in groups if group is not None], 2)
@@ -225,14 +274,14 @@ def _difference(
     asked: BoundsQuery,
     one: str,
     two: str,
-    first: tuple[RowKinds, BoolArray],
-    second: tuple[RowKinds, BoolArray],
+    first: _ChosenRows,
+    second: _ChosenRows,
 ) -> BoundedAnswer:
     """Return the bounds of a difference of means: exact where each row in doubt is in one of the groups for sure."""
-    name, either = f"{one} − {two}", first[1] & second[1]
-    undefined = any(not entries.is_sure.any() for entries, _ in (first, second))
-    low = least_mean(first[0]) - greatest_mean(second[0])
-    high = greatest_mean(first[0]) - least_mean(second[0])
+    name, either = f"{one} − {two}", first.may & second.may
+    undefined = any(not chosen.entries.is_sure.any() for chosen in (first, second))
+    low = least_mean(first.entries) - greatest_mean(second.entries)
+    high = greatest_mean(first.entries) - least_mean(second.entries)
     if not either.any():
         return BoundedAnswer(name, _finite(low), _finite(high), is_tight=True, may_be_undefined=undefined)
     if _is_one_of_both(cells, asked, one, two, first, second, either):
@@ -251,37 +300,33 @@ def _is_one_of_both(
     asked: BoundsQuery,
     one: str,
     two: str,
-    first: tuple[RowKinds, BoolArray],
-    second: tuple[RowKinds, BoolArray],
+    first: _ChosenRows,
+    second: _ChosenRows,
     either: BoolArray,
 ) -> bool:
     """Return whether each row in doubt is in one of both groups for sure, and all numbers have bounds."""
     assert asked.by is not None
-    if any(not np.isfinite(ends).all() for entries, _ in (first, second) for ends in entries[:2]):
+    if any(not np.isfinite(ends).all() for chosen in (first, second) for ends in chosen.entries[:2]):
         return False
     if asked.by in {condition.column for condition in asked.where} | {asked.column}:
         return False
     doubtful = np.zeros(len(either), np.bool_)
-    for entries, may in (first, second):
-        doubtful[may] |= ~entries.is_sure
+    for chosen in (first, second):
+        doubtful[chosen.may] |= ~chosen.entries.is_sure
     if (doubtful & ~either).any():
         return False
     kinds, _ = cells.kinds()
     labels = cells.columns[asked.by].labels
     is_pair = np.array([label.texts == frozenset([one, two]) and not label.or_missing for label in labels], np.bool_)
-    others_sure, _ = cells.entries(BoundsQuery(asked.function, asked.column, asked.hit, (), asked.where), None)
+    everybody = cells.choose(replace(asked, by=None))
     everywhere = np.zeros(len(either), np.bool_)
-    everywhere[cells.entries(BoundsQuery(asked.function, asked.column, asked.hit, (), asked.where), None)[1]] = (
-        others_sure.is_sure
-    )
+    everywhere[everybody.may] = everybody.entries.is_sure
     return bool((is_pair[kinds[asked.by]] & everywhere)[either].all())
 
 
-def _exact_difference(
-    first: tuple[RowKinds, BoolArray], second: tuple[RowKinds, BoolArray], either: BoolArray
-) -> float | None:
-    sure_first, sure_second = (_part(entries, ~either[may]) for entries, may in (first, second))
-    mine, theirs = (_part(entries, either[may]) for entries, may in (first, second))
+def _exact_difference(first: _ChosenRows, second: _ChosenRows, either: BoolArray) -> float | None:
+    sure_first, sure_second = (_part(chosen.entries, ~either[chosen.may]) for chosen in (first, second))
+    mine, theirs = (_part(chosen.entries, either[chosen.may]) for chosen in (first, second))
     return greatest_difference(sure_first, sure_second, (mine.high, theirs.low, mine.rows))
 
 
@@ -293,46 +338,38 @@ def _finite(end: float) -> float | None:
     return end + 0.0 if math.isfinite(end) else None  # never a zero with a sign
 
 
-def _linear(cells: _Cells, asked: BoundsQuery) -> tuple[tuple[BoundedAnswer, ...], tuple[BoundedAnswer, ...]]:
-    """Return the bounds of each coefficient of a linear model whose predictors are exact.
-
-    A coefficient is a weighted sum of the outcomes, so each takes the end of its interval that the weight asks for:
-    closed, and attained.
-    """
+def _linear(cells: _Cells, asked: BoundsQuery) -> tuple[BoundedAnswer, ...]:
+    """Return the bounds of each coefficient of a linear model."""
+    found = cells.choose(asked)
     assert asked.column is not None
-    kinds, _ = cells.kinds()
-    entries, may = cells.entries(BoundsQuery("mean", asked.column, where=asked.where), None)
-    if not entries.is_sure.all():
-        raise PolicyError(
-            "query: in a linear model it must be sure which rows are in it, and that they have the outcome"
-        )
-    features, titles = [np.ones(int(may.sum()))], ["(constant)"]
+    if not found.may.any():
+        raise PolicyError("query: no row of the release can be in the model")
+    predictors = []
     for name in asked.predictors:
-        column = cells.columns[name]
-        own = [column.labels[code] for code in kinds[name][may]]
+        column, labels = cells.columns[name], [found.left[name][code] for code in found.codes[name]]
         if column.is_number:
-            ends = [_numbers(one) for one in own]
-            if any(low != high or one.or_missing for (low, high), one in zip(ends, own, strict=True)):
-                raise PolicyError(f"query: {name!r} is generalized; a linear model takes columns with exact cells only")
-            features.append(np.array([low for low, _ in ends]))
-            titles.append(name)
+            ends = np.array([_numbers(one) for one in labels])
+            if not np.isfinite(ends).all():
+                raise PolicyError(
+                    f"query: a cell of {name!r} may be any number; say which may be by --between {name}=0:9"
+                )
+            predictors.append(PossiblePredictor.of_numbers(name, ends[:, 0], ends[:, 1]))
             continue
-        texts = [one.texts for one in own]
-        if any(one is None or len(one) != 1 for one in texts) or any(one.or_missing for one in own):
-            raise PolicyError(f"query: {name!r} is generalized; a linear model takes columns with exact cells only")
-        values = sorted({text for one in texts for text in one or ()})
-        for value in values[1:]:
-            features.append(np.array([float(one == frozenset([value])) for one in texts]))
-            titles.append(f"{name}={value}")
-    x = np.column_stack(features)
-    weighted = x * np.sqrt(entries.rows)[:, None]
-    independent = independent_columns(weighted)
-    x = x[:, independent]
-    weights = np.linalg.solve((x * entries.rows[:, None]).T @ x, (x * entries.rows[:, None]).T)
-    answers = []
-    for place, own_weights in zip(independent, weights, strict=True):
-        used = own_weights != 0
-        up = np.where(own_weights > 0, entries.high, entries.low)[used] @ own_weights[used]
-        down = np.where(own_weights > 0, entries.low, entries.high)[used] @ own_weights[used]
-        answers.append(BoundedAnswer(titles[place], _finite(float(down)), _finite(float(up)), is_tight=True))
-    return tuple(answers), ()
+        if any(one.texts is None for one in labels):
+            raise PolicyError(f"query: a cell of {name!r} may be any text; say which may be by --between {name}=a,b,c")
+        values = sorted({text for one in labels for text in one.texts or ()})
+        may_be = np.array([[value in (one.texts or ()) for value in values] for one in labels], np.bool_)
+        predictors.append(PossiblePredictor.of_categories(name, values, may_be))
+    entries = found.entries
+    possible = PossibleRows(tuple(predictors), entries.low, entries.high, entries.rows, entries.is_sure)
+    return tuple(
+        BoundedAnswer(
+            one.term,
+            one.low,
+            one.high,
+            is_tight=possible.is_exact,
+            may_be_undefined=one.low is None and not possible.is_exact,
+            reached=one.reached,
+        )
+        for one in bound_coefficients(possible)
+    )
