@@ -80,7 +80,7 @@ class CoefficientBounds:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PossibleRows:
+class ModelRows:
     """The rows that a linear model is made of, of some kinds."""
 
     predictors: tuple[PossiblePredictor, ...]
@@ -131,7 +131,7 @@ class PossibleRows:
         return basis[:, terms]
 
 
-def bound_coefficients(possible: PossibleRows) -> list[CoefficientBounds]:
+def bound_coefficients(possible: ModelRows) -> list[CoefficientBounds]:
     """Return what each coefficient may be, over all tables.
 
     Where everything but the outcome is exact it is a weighted sum of outcomes, and the bounds are reached; a term that
@@ -170,7 +170,7 @@ class _Equation:
     """(terms, terms, 2)"""
 
     @classmethod
-    def of(cls, possible: PossibleRows, basis: FloatArray) -> _Equation:
+    def of(cls, possible: ModelRows, basis: FloatArray) -> _Equation:
         """Return the equation of the coefficients of some features."""
         x, weights = possible.middle @ basis, possible.weights
         inverse = np.asarray(np.linalg.inv((x * weights[:, None]).T @ x), np.float64)
@@ -180,7 +180,7 @@ class _Equation:
         ]
         return cls(basis, center, directions, np.array([own for own, _ in rows]), np.array([own for _, own in rows]))
 
-    def bounds(self, possible: PossibleRows) -> FloatArray:
+    def bounds(self, possible: ModelRows) -> FloatArray:
         """Return (terms, 2) the least and the greatest value of each coefficient."""
         ends = np.stack(self._solve())
         found = self.center + ends
@@ -213,7 +213,7 @@ class _Equation:
 
 
 def _line(
-    possible: PossibleRows, basis: FloatArray, center: FloatArray, direction: FloatArray, own: FloatArray
+    possible: ModelRows, basis: FloatArray, center: FloatArray, direction: FloatArray, own: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the line of the equation for a coefficient that is ``own`` times those of the basis."""
     shift = np.array(_sum_products(possible, direction, basis @ center, is_residual=True))
@@ -229,7 +229,7 @@ def _product(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _sum_products(
-    possible: PossibleRows, first: FloatArray, second: FloatArray, *, is_residual: bool
+    possible: ModelRows, first: FloatArray, second: FloatArray, *, is_residual: bool
 ) -> tuple[float, float]:
     """Return bounds of the sum, over all rows, of two linear functions multiplied: ``first`` times the features, and
     the outcome, if it is asked for, less ``second`` times the features.
@@ -265,7 +265,7 @@ def _sum_products(
     return float(possible.rows @ low), float(possible.rows @ high)
 
 
-def _reached(possible: PossibleRows, basis: FloatArray, term: int) -> tuple[float, float] | None:
+def _reached(possible: ModelRows, basis: FloatArray, term: int) -> tuple[float, float] | None:
     """Return the least and the greatest value of a coefficient among the tables that a search comes by."""
     if not (np.isfinite(possible.low).all() and np.isfinite(possible.high).all()):
         return None
@@ -297,7 +297,7 @@ def _fit(x: FloatArray, y: FloatArray, weights: FloatArray, basis: FloatArray) -
 
 
 def _extreme(
-    possible: PossibleRows, x: FloatArray, coefficients: FloatArray, direction: FloatArray
+    possible: ModelRows, x: FloatArray, coefficients: FloatArray, direction: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the features, outcomes and weights of rows, cell by cell at the end that moves a coefficient farthest."""
     x = x.copy()

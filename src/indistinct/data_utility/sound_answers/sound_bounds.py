@@ -20,7 +20,7 @@ from indistinct.data_utility.sound_answers.extremes import (
     greatest_mean,
     least_mean,
 )
-from indistinct.data_utility.sound_answers.linear_bounds import PossiblePredictor, PossibleRows, bound_coefficients
+from indistinct.data_utility.sound_answers.linear_bounds import PossiblePredictor, ModelRows, bound_coefficients
 from indistinct.data_utility.sound_answers.possible_cells import Between, PossibleCells, PossibleValues
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
@@ -361,7 +361,7 @@ def _linear(cells: _Cells, asked: BoundsQuery) -> tuple[BoundedAnswer, ...]:
         may_be = np.array([[value in (one.texts or ()) for value in values] for one in labels], np.bool_)
         predictors.append(PossiblePredictor.of_categories(name, values, may_be))
     entries = found.entries
-    possible = PossibleRows(tuple(predictors), entries.low, entries.high, entries.rows, entries.is_sure)
+    possible = ModelRows(tuple(predictors), entries.low, entries.high, entries.rows, entries.is_sure)
     return tuple(
         BoundedAnswer(
             one.term,
