@@ -20,7 +20,7 @@ from indistinct.data_utility.sound_answers.extremes import (
     greatest_mean,
     least_mean,
 )
-from indistinct.data_utility.sound_answers.linear_bounds import PossiblePredictor, ModelRows, bound_coefficients
+from indistinct.data_utility.sound_answers.linear_bounds import ModelRows, PossiblePredictor, bound_coefficients
 from indistinct.data_utility.sound_answers.possible_cells import Between, PossibleCells, PossibleValues
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
