@@ -22,7 +22,7 @@ from campaigns.random_cases import Case, draw_case
 from campaigns.recount import REFUSED, policy_of, table_of
 from campaigns.running import Options, Outcome
 from indistinct.release.alone import recount_alone
-from indistinct.release.folder import MANIFEST, file_digest
+from indistinct.release.manifest import MANIFEST, file_digest
 
 UNDECIDED = "????"
 """How verify.py begins a line on what only the package can tell."""

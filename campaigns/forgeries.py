@@ -25,7 +25,7 @@ from campaigns.changed_statements import forged
 from campaigns.random_cases import Case, draw_case
 from campaigns.recount import REFUSED, policy_of, table_of
 from campaigns.running import Options, Outcome
-from indistinct.release.folder import MANIFEST, VERIFIER, file_digest, verifier_text
+from indistinct.release.manifest import MANIFEST, VERIFIER, file_digest, verifier_text
 
 CHANGES = 12
 """Changes that are tried on each release."""

@@ -84,10 +84,10 @@ from indistinct.policy import sensitive as sensitive
 from indistinct.policy import where as where
 from indistinct.policy.arx.project import ArxProject as ArxProject
 from indistinct.policy.arx.project import read_arx as read_arx
+from indistinct.policy.files.policy_entries import policy_schema as policy_schema
 from indistinct.policy.files.policy_file import parse_policy as parse_policy
 from indistinct.policy.files.policy_file import policy_toml as policy_toml
 from indistinct.policy.files.policy_file import read_policy as read_policy
-from indistinct.policy.files.policy_schema import policy_schema as policy_schema
 from indistinct.policy.files.recipient_profile import for_levels as for_levels
 from indistinct.policy.files.recipient_profile import for_recipient as for_recipient
 from indistinct.privacy import AlphaK as AlphaK

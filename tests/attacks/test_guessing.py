@@ -22,7 +22,7 @@ from helpers.profiles import examples
 from indistinct.attacks.guessing.guess_report import Guess
 from indistinct.attacks.guessing.inference import InferenceReport
 from indistinct.attacks.guessing.rates import difference, paired_difference, wilson
-from indistinct.engine.duckdb.encoded import DuckEncoded
+from indistinct.engine.duckdb.rows import DuckEncoded
 from indistinct.engine.plans import Counts
 from indistinct.policy.files.policy_file import policy_toml
 

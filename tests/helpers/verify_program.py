@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from indistinct.release.folder import verifier_text
+from indistinct.release.manifest import verifier_text
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="verify-py-")
 

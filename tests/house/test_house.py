@@ -57,7 +57,7 @@ STILL_READING_KEYS = {"policy/stated_policy.py"}
 ALONE = "release/alone/"
 """The text of verify.py, which runs without this package: it has JSON and no types."""
 
-MOST_FILES_PASSED = {"a CSV file": 66, "two tables": 67, "with a ledger": 80}
+MOST_FILES_PASSED = {"a CSV file": 61, "two tables": 63, "with a ledger": 76}
 """How many files a table passes through at most on its way to a release; 40 would be enough for readers."""
 
 MAY_SHARE_A_NAME = {"recoding"}

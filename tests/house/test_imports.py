@@ -253,7 +253,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 for _room, _allowed in MAY_IMPORT.items():
     if "release" in {_room, *_allowed}:
         _allowed.add("release.forms")
-MADE_HERE = dict.fromkeys(("release.perturbing", "release.signing", "release.recode"), "release.release")
+MADE_HERE = dict.fromkeys(("release.perturbing", "release.signing"), "release.release")
 """Modules of the inner room of a release in its maker's hands."""
 AT_THE_DOOR = {"__init__", "__main__", "cli", "mcp", "studio"}
 """What users call: it may import every room."""

@@ -18,8 +18,8 @@ import indistinct as ix
 from helpers import brute_force as bf
 from helpers.profiles import examples
 from indistinct.cli import app
+from indistinct.policy.files.policy_entries import policy_schema
 from indistinct.policy.files.policy_file import parse_policy, policy_toml
-from indistinct.policy.files.policy_schema import policy_schema
 from indistinct.policy.stated_policy import policy_digest
 from indistinct.search import Task, set_counts
 from indistinct.search.full_domain.best_node.set_counter import SetCounter

@@ -12,7 +12,7 @@ import indistinct as ix
 from helpers.profiles import examples
 from indistinct.counting import frequency_list
 from indistinct.engine import Encoded, open_table
-from indistinct.engine.duckdb import encoded as duckdb_encoded
+from indistinct.engine.duckdb import rows as duckdb_encoded
 from indistinct.errors import TableError
 from indistinct.search.full_domain.best_node import branch_and_bound
 

@@ -18,7 +18,7 @@ from indistinct.ledger.history import Earlier
 from indistinct.ledger.store.spending import Spending
 from indistinct.ledger.store.store import HeadMoved
 from indistinct.policy import Policy
-from indistinct.release.folder import SIGNATURE
+from indistinct.release.manifest import SIGNATURE
 
 POLICY = Policy({"name": ix.identifier(), "age": ix.quasi(ix.intervals(10)), "ill": ix.sensitive()}, [ix.KAnonymity(2)])
 

@@ -23,7 +23,7 @@ from indistinct.engine.duckdb.session import Session
 from indistinct.engine.duckdb.source import DuckSource
 from indistinct.engine.duckdb.table_files import write_file
 from indistinct.engine.formats import FORMATS, load_format
-from indistinct.release.folder import file_digest
+from indistinct.release.manifest import file_digest
 
 ROWS = 40
 TEXTS = ['a "quoted", one', "two\nlines", " blanks ", "ü", "'", "# no remark", None]

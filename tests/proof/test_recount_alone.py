@@ -25,7 +25,7 @@ from helpers.verify_program import verify_program  # noqa: E402
 from indistinct.cli.commands import app  # noqa: E402
 from indistinct.examples import save_examples  # noqa: E402
 from indistinct.release.alone import recount_alone  # noqa: E402
-from indistinct.release.folder import verifier_text  # noqa: E402
+from indistinct.release.manifest import verifier_text  # noqa: E402
 
 LONGEST = 1150
 """Lines that somebody reads before she believes a program."""

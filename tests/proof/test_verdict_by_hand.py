@@ -21,8 +21,8 @@ from indistinct.proof import canonical, stated_measures
 from indistinct.proof.checks import Check, unchecked_signature
 from indistinct.proof.people_recount import NOT_COUNTED
 from indistinct.proof.stated_measures import TOLERANCE, Bounds, Sense, _Figures, _Senses, _Totals
-from indistinct.proof.truth import by_column
-from indistinct.proof.truth.cell_by_cell import prove_cell_by_cell
+from indistinct.proof.truth import one_table
+from indistinct.proof.truth.one_table import prove_cell_by_cell
 from indistinct.release.manifest import Facts, StatedDraws
 
 Cell = str | None
@@ -279,14 +279,14 @@ def test_nothing_is_proved_of_a_table_without_rows_or_columns() -> None:
 def test_the_original_at_a_node_holds_what_is_asked_for() -> None:
     with open_table(ORIGINAL) as source, encode_eligible(source, POLICY, POLICY.quasi) as encoded:
         hierarchies = {name: POLICY.columns[name].compile(encoded.values[name]) for name in POLICY.quasi}
-        plan = by_column._generalization((1, 0), POLICY, hierarchies, encoded, ("id",))
+        plan = one_table._generalization((1, 0), POLICY, hierarchies, encoded, ("id",))
         assert plan.columns == ("age", "sex", "ill", "id")
         assert plan.kept == {"sex"}
         assert not plan.blank
         assert set(plan.maps) == {"age", "sex"}
         assert [len(rows) for rows in plan.suppressed.values()] == [0, 0]
-    assert by_column._told_by(POLICY, 0) == ["age", "sex", "ill"]
-    assert by_column._told_by(POLICY, 2) == ["ill"]
+    assert one_table._told_by(POLICY, 0) == ["age", "sex", "ill"]
+    assert one_table._told_by(POLICY, 2) == ["ill"]
 
 
 def test_cells_one_by_one_and_how_many_people_are_behind_them() -> None:

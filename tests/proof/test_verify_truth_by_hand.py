@@ -25,6 +25,7 @@ from indistinct.proof import perturbed_numbers
 from indistinct.proof.checks import Check
 from indistinct.proof.judges import two_tables
 from indistinct.proof.people_recount import (
+    CellTuples,
     _entries_left,
     count_people,
     groups_in_people,
@@ -36,7 +37,7 @@ from indistinct.proof.people_recount import (
 from indistinct.proof.truth import class_truth, linked_people, matching, person_trees
 from indistinct.proof.truth import row_fits as truth
 from indistinct.proof.truth.class_truth import _PairCounts
-from indistinct.proof.truth.least_suppression import greatest_safe_set, least_suppression_check
+from indistinct.proof.truth.one_table import greatest_safe_set, least_suppression_check
 from indistinct.proof.truth.person_trees import (
     MICROSECONDS_A_DAY,
     NO_DATE,
@@ -46,7 +47,6 @@ from indistinct.proof.truth.person_trees import (
     SingleTable,
     _moment,
 )
-from indistinct.proof.truth.tuples import CellTuples
 from indistinct.recoding.people_facts import PeopleFacts
 
 Cell = str | None

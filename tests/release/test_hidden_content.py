@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import indistinct as ix
 from indistinct.engine.formats import FileReading, delimited_text, load_format
-from indistinct.release.folder import file_digest
+from indistinct.release.manifest import file_digest
 
 pandas = pytest.importorskip("pandas")
 pyreadstat = pytest.importorskip("pyreadstat")

@@ -20,7 +20,7 @@ import indistinct as ix
 from helpers.papers import HOSPITAL, HOSPITAL_COLUMNS, SWEENEY, cells, table_of
 from indistinct.engine import open_table
 from indistinct.engine.duckdb import DuckRows
-from indistinct.engine.duckdb.encoded import DuckEncoded
+from indistinct.engine.duckdb.rows import DuckEncoded
 from indistinct.search import algorithm_named
 
 TABLE = table_of(HOSPITAL_COLUMNS, HOSPITAL).append_column("Name", pa.array([f"n{n}" for n in range(12)]))

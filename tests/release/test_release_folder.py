@@ -16,7 +16,7 @@ import pytest
 import indistinct as ix
 from indistinct.engine import open_table
 from indistinct.engine.formats import FileReading, load_format
-from indistinct.release.folder import file_digest
+from indistinct.release.manifest import file_digest
 from indistinct.search.two_tables.anatomy import Anatomy
 
 POLICY = ix.Policy(columns={"sex": ix.quasi(ix.suppress()), "ill": ix.other()}, privacy=[ix.KAnonymity(2)])

@@ -27,7 +27,7 @@ from helpers.verify_program import verify_program
 from indistinct.cli.commands import app
 from indistinct.examples import save_examples
 from indistinct.proof.checks import explain_bad_signature, signature_check
-from indistinct.release.folder import MANIFEST, SIGNATURE, VERIFIER, file_digest
+from indistinct.release.manifest import MANIFEST, SIGNATURE, VERIFIER, file_digest
 from indistinct.release.released_tables import ReleasedTables
 from indistinct.release.signature import fingerprint, private_key, public_key
 

@@ -20,7 +20,7 @@ import indistinct as ix
 from indistinct.cli import app
 from indistinct.errors import HierarchyError, InfeasibleError, PolicyError, TableError, VerificationError
 from indistinct.hierarchy import intervals, suppress
-from indistinct.policy.files import column_entries, policy_entries
+from indistinct.policy.files import policy_entries
 from indistinct.report import report_facts
 from indistinct.search.full_domain.solutions import Solution
 from indistinct.showing.small_bars import small_bars
@@ -254,7 +254,7 @@ def test_a_policy_file_that_is_loaded_is_downloaded_as_an_equal_policy(hospital,
 
 def test_every_entry_of_a_policy_file_is_among_those_that_are_loaded_and_downloaded():
     said = set(policy_entries.PolicyEntries.model_fields) - {"columns", "tables", "knows"}  # of one table
-    said |= {f"columns.{name}" for name in column_entries.ColumnEntry.model_fields} - {"columns.set"}
+    said |= {f"columns.{name}" for name in policy_entries.ColumnEntry.model_fields} - {"columns.set"}
     said |= {f"person.{name}" for name in policy_entries.PersonEntry.model_fields} - {
         "person.suppress",
         "person.key_env",

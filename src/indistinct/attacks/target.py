@@ -12,7 +12,7 @@ from typing import Any
 from indistinct.errors import PolicyError
 from indistinct.linkage import read_once
 from indistinct.policy import Policy
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.release.forms import Form
 from indistinct.release.released_tables import ReleasedTables
 

@@ -13,7 +13,7 @@ from indistinct.data_utility.own_analysis import DRAWS, Analysis, OwnAnalysis, c
 from indistinct.data_utility.regression import ComparedRegression, Regression, compare_regression
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.progress import Watch
 from indistinct.showing.words import counted
 

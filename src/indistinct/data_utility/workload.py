@@ -31,7 +31,7 @@ from indistinct.engine import Rows, use_table
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy
 from indistinct.policy import Policy
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.proof.truth.row_fits import Covers
 from indistinct.recoding.classes import LINK
 from indistinct.release.released_tables import ReleasedTables

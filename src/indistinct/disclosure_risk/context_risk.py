@@ -21,7 +21,7 @@ from indistinct.array_types import IntArray
 from indistinct.engine import PROFILE, Rows
 from indistinct.policy import PSEUDONYM, Policy
 from indistinct.policy.context import Context
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.proof.judges.several_tables import profile_sizes
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.release.released_tables import ReleasedTables

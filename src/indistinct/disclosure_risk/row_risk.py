@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indistinct.errors import PolicyError, TableError
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.showing.fields import as_json
 from indistinct.showing.words import counted, list_names
 

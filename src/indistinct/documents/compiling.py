@@ -18,12 +18,11 @@ from indistinct.documents.material import FigureCommands, Material, path_in_word
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 from indistinct.policy.context import Context, RecipientTerms
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.policy.files.recipient_profile import for_recipient
-from indistinct.policy.load import load_policy
 from indistinct.progress import Watch
 from indistinct.regimes import HINTS, Heading, Regime, regimes
-from indistinct.release.folder import has_manifest
-from indistinct.release.manifest import read_manifest
+from indistinct.release.manifest import has_manifest, read_manifest
 from indistinct.report import ReportOptions, report_facts
 
 TAKES_MORE = {

@@ -106,6 +106,6 @@ class Dossier(Frozen):
 
     def write(self, folder: str | os.PathLike[str], *, replace: bool = False) -> Path:
         """Write all documents and the facts as a folder, whole or not at all; only its owner may read it."""
-        from indistinct.documents.dossier_folder import write_dossier
+        from indistinct.documents.pages import write_dossier
 
         return write_dossier(self, Path(folder), replace=replace)

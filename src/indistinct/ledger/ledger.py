@@ -21,13 +21,12 @@ from indistinct.ledger.terms import Again, Colluding, Terms
 from indistinct.pipeline import anonymize as make_release
 from indistinct.pipeline import choose_algorithm, open_declared
 from indistinct.policy import Policy
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.privacy import DifferentialPrivacy as Private
 from indistinct.progress import Watch
 from indistinct.proof.verdict import verify
 from indistinct.release import Release
-from indistinct.release.folder import refuse_occupied
-from indistinct.release.manifest import read_manifest
+from indistinct.release.manifest import read_manifest, refuse_occupied
 from indistinct.release.signature import private_key
 from indistinct.search import Algorithm
 

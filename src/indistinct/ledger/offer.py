@@ -35,16 +35,15 @@ from indistinct.ledger.history import Earlier
 from indistinct.ledger.store.entry_files import MEMBERS
 from indistinct.ledger.terms import Terms
 from indistinct.pipeline import Counted, count, recount
-from indistinct.pipeline.stages import made_with, refuse_risk
+from indistinct.pipeline.stages import count_and_hide_people, made_with, refuse_risk
 from indistinct.policy import PSEUDONYM, Part, Person, Policy
 from indistinct.progress import Watch
 from indistinct.proof.checks import Check
 from indistinct.proof.verdict import verify
 from indistinct.recoding import Recoding
 from indistinct.release import Release
-from indistinct.release.folder import MANIFEST, has_manifest
+from indistinct.release.manifest import MANIFEST, has_manifest
 from indistinct.release.pseudonyms import PseudonymKey, stable_key
-from indistinct.release.recode import count_and_hide_people
 from indistinct.release.released_tables import ReleasedTables
 from indistinct.search import Algorithm
 

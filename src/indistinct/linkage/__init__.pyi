@@ -21,7 +21,6 @@ from indistinct.linkage.functional_dependencies import guess as guess
 from indistinct.linkage.functional_dependencies import pairs_between as pairs_between
 from indistinct.linkage.functional_dependencies import tells_some_value as tells_some_value
 from indistinct.linkage.functional_dependencies import unseen_pairs as unseen_pairs
-from indistinct.linkage.joined_populations import use_people as use_people
 from indistinct.linkage.paired_columns import column_pairs as column_pairs
 from indistinct.linkage.paired_columns import hierarchy_of as hierarchy_of
 from indistinct.linkage.paired_columns import plain_name as plain_name
@@ -29,6 +28,7 @@ from indistinct.linkage.population import count_encoded as count_encoded
 from indistinct.linkage.population import count_with_population as count_with_population
 from indistinct.linkage.population import counted_people as counted_people
 from indistinct.linkage.population import people_that_fit as people_that_fit
+from indistinct.linkage.population import use_people as use_people
 from indistinct.linkage.references import Reference as Reference
 from indistinct.linkage.references import find_references as find_references
 from indistinct.linkage.spelling import FORMATS as FORMATS

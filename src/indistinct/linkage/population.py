@@ -6,12 +6,13 @@ labels of a group. The recount asks which people the released labels cover, by a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from indistinct.counting import (
@@ -27,10 +28,9 @@ from indistinct.counting import (
 )
 from indistinct.counting.joined_tables import TableCount, count_tables
 from indistinct.counting.kernels import grouping
-from indistinct.engine import Counts, Encoded, Rows
+from indistinct.engine import Counts, Encoded, Rows, use_table
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Prefix
-from indistinct.linkage.joined_populations import use_people
 from indistinct.linkage.paired_columns import plain_name
 from indistinct.policy import Column, Policy
 from indistinct.privacy.model import PrivacyModel
@@ -297,3 +297,56 @@ def people_that_fit(
     ]
     own = tuple(codes[list(columns).index(one.name)].astype(np.uint64) for one in linked)
     return count_candidates(Counts(own, sizes), people, coverages).people
+
+
+@contextmanager
+def use_people(source: Any, **reading: Any) -> Iterator[Rows]:
+    """Return the rows of an external table, or of several in a list or tuple as one, for the time of the block.
+
+    Tables are joined by all columns that both have; whoever is missing in one has no value in its other columns. Equal
+    rows of tables with the same columns are the same people. That is the universal relation of Samarati's footnote 3.
+
+    Source: Samarati 2001, section 2, footnote 3.
+    """
+    if not isinstance(source, list | tuple):
+        with use_table(source, **reading) as rows:
+            yield rows
+        return
+    if not source:
+        raise PolicyError("external: an empty list of tables names nobody")
+    tables = [_texts(one, reading) for one in source]
+    joined = tables[0]
+    for table in tables[1:]:
+        joined = _join(joined, table)
+    limits = {name: value for name, value in reading.items() if name in ("memory_limit", "threads")}
+    with use_table(joined, **limits) as rows:
+        yield rows
+
+
+def _texts(source: Any, reading: Any) -> pa.Table:
+    with use_table(source, **reading) as rows:
+        return rows.texts(list(rows.columns())).read_all()
+
+
+def _join(first: pa.Table, second: pa.Table) -> pa.Table:
+    """Return the natural full outer join of two tables."""
+    names = list(dict.fromkeys([*first.column_names, *second.column_names]))
+    # under names of our own, since Arrow reads some names as paths
+    one, other = (
+        table.rename_columns([f"c{names.index(name)}" for name in table.column_names]) for table in (first, second)
+    )
+    shared = [name for name in one.column_names if name in other.column_names]
+    if not shared:
+        raise PolicyError("external: two of the tables have no column in common; say by its name who is who")
+    if len(shared) < len(names):
+        joined = one.join(other, shared, join_type="full outer")
+    else:
+        counts = [
+            table.group_by(shared, use_threads=False).aggregate([([], "count_all")]).rename_columns([*shared, name])
+            for table, name in ((one, "rows"), (other, "others"))
+        ]
+        both = counts[0].join(counts[1], shared, join_type="full outer")
+        numbers = [np.nan_to_num(both[name].to_numpy().astype(float)) for name in ("rows", "others")]
+        rows = np.repeat(np.arange(len(both)), np.maximum(*numbers).astype(np.int64))
+        joined = both.select(shared).take(pa.array(rows))
+    return joined.rename_columns([names[int(name[1:])] for name in joined.column_names])

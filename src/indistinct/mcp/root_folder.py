@@ -11,7 +11,7 @@ from indistinct.errors import IndistinctError, OutputError
 from indistinct.policy import Policy
 from indistinct.policy.files.policy_file import read_policy
 from indistinct.policy.stated_policy import policy_digest
-from indistinct.release.folder import MANIFEST
+from indistinct.release.manifest import MANIFEST
 
 LINKED = "links are not followed, also those in a folder; name the file itself"
 

@@ -16,7 +16,7 @@ from indistinct.engine.sql.label_mapping import Covered, LabelMapping
 from indistinct.errors import HierarchyError, PolicyError, RefusedError, VerificationError
 from indistinct.pipeline.stages import anonymize
 from indistinct.policy import Policy
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.progress import Watch
 from indistinct.proof.verdict import verify
 from indistinct.randomness import Seed
@@ -24,7 +24,7 @@ from indistinct.recoding import LocalRecoding, Recoding
 from indistinct.recoding.label_texts import read_label
 from indistinct.recoding.saved import SavedRecoding
 from indistinct.release import Release
-from indistinct.release.folder import has_manifest
+from indistinct.release.manifest import has_manifest
 from indistinct.release.released_tables import ReleasedTables
 from indistinct.search import Algorithm, Applied, Chosen, LabelReading, share_of_domain
 

@@ -9,7 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from indistinct.data_utility import DecodedPair
+from indistinct.data_utility.distributions import k_marginal_score
+from indistinct.data_utility.regression import Regression, compare_regression
 from indistinct.data_utility.workload import Workload
+from indistinct.disclosure_risk import risk
 from indistinct.errors import (
     IndistinctError,
     InfeasibleError,
@@ -18,13 +22,14 @@ from indistinct.errors import (
     PolicyError,
 )
 from indistinct.kernel import all_kernels
+from indistinct.pipeline.held_out import model_utility
 from indistinct.pipeline.refusals import refuse_unable
 from indistinct.pipeline.stages import Counted, count, open_tables, recode, recount
 from indistinct.pipeline.trials import Comparison, Ending, Trial
-from indistinct.pipeline.utility_axis import UtilityAxis, risks, with_k
 from indistinct.policy import Policy
 from indistinct.policy.algorithms import declared_class, options_of, options_said
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
+from indistinct.privacy import KAnonymity
 from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure, measure_named
 from indistinct.recoding import Recoding
@@ -294,3 +299,71 @@ def _proven_measure(contender: _Contender) -> str | None:
     if measure is not None and measure.name in MEASURES and MEASURES[measure.name]() == measure:
         return measure.name
     return None
+
+
+K_MARGINAL = "k-marginal"
+TARGET = "target="
+SPLITS = 2
+"""How often rows are held out to score a model; a map has many releases."""
+
+
+@dataclass(frozen=True, slots=True)
+class UtilityAxis:
+    """What makes a release useful to somebody: more is better."""
+
+    name: str
+    """As it was asked for."""
+    regression: Regression | None = None
+    target: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> UtilityAxis:
+        """Return the utility that a text names: ``k-marginal``, the formula of a regression, or ``target=COLUMN``.
+
+        >>> UtilityAxis.parse("stay ~ age").title, UtilityAxis.parse("target=ill").title
+        ('overlap of stay ~ age', 'score of a model of ill')
+        """
+        if text == K_MARGINAL:
+            return cls(text)
+        if text.startswith(TARGET) and len(text) > len(TARGET):
+            return cls(text, target=text[len(TARGET) :])
+        if "~" in text:
+            return cls(text, regression=Regression.parse(text))
+        raise PolicyError(f"utility: must be {K_MARGINAL}, a formula such as 'stay ~ age', or {TARGET}COLUMN")
+
+    @property
+    def title(self) -> str:
+        """What the axis shows."""
+        if self.target is not None:
+            return f"score of a model of {self.target}"
+        return "k-marginal score" if self.regression is None else f"overlap of {self.regression}"
+
+    def value(self, release: Release, table: Any, algorithm: Algorithm, watch: Watch) -> float | None:
+        """Return the utility of a release; None where its form cannot be decoded."""
+        if not release.form.shows_recoding:
+            return None
+        watch.report("utility")
+        if self.target is not None:
+            found = model_utility(table, release.policy, self.target, algorithm=algorithm, splits=SPLITS, watch=watch)
+            return found.means["release"]
+        pair = DecodedPair.of(release, table, release.policy)
+        if self.regression is not None:
+            return compare_regression(pair, self.regression).overlap
+        return k_marginal_score(pair, watch=watch)
+
+
+def risks(release: Release) -> dict[str, float]:
+    """Return how surely somebody is found who is known to be in the release: the highest chance, and the average."""
+    if not release.form.shows_recoding:
+        return {}
+    policy = release.policy
+    found = risk(release.tables["table"], policy.quasi, policy=policy, most=1).prosecutor
+    return {"highest": found.highest, "average": found.average}
+
+
+def with_k(policy: Policy, k: int) -> Policy:
+    """Return a policy whose k-anonymity asks for another k; one without gets that model as well."""
+    if not any(isinstance(model, KAnonymity) for model in policy.privacy):
+        return replace(policy, privacy=(*policy.privacy, KAnonymity(k)))
+    models = tuple(replace(model, k=k) if isinstance(model, KAnonymity) else model for model in policy.privacy)
+    return replace(policy, privacy=models)

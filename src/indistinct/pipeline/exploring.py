@@ -14,7 +14,7 @@ from indistinct.engine import use_table
 from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.pipeline.stages import count, open_tables, recode, recount
 from indistinct.policy import Policy
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.progress import Watch
 from indistinct.quality import QualityMeasure
 from indistinct.release import Release

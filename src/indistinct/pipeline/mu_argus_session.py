@@ -9,7 +9,7 @@ from typing import Any
 from indistinct.errors import PolicyError
 from indistinct.pipeline.stages import Counted, count, open_tables, recode, recount, refuse_risk
 from indistinct.policy import Policy
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.progress import Watch
 from indistinct.release import Release
 from indistinct.search import MuArgus, MuArgusDialogue, algorithm_of

@@ -18,7 +18,7 @@ from indistinct.linkage import Dependency, count_encoded, find_dependencies, uns
 from indistinct.pipeline.refusals import refuse_tables, refuse_unable
 from indistinct.pipeline.stages import encode_tables, open_tables
 from indistinct.policy import Policy
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.privacy import KAnonymity
 from indistinct.privacy.model import least_rows
 from indistinct.progress import Watch

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.errors import PolicyError
-from indistinct.policy.about import ABOUT
+from indistinct.policy.about import about_mistakes
 from indistinct.policy.column import STABLE, Column, Role, identifier
 from indistinct.policy.condition import Condition
-from indistinct.policy.context import Context, RecipientTerms
+from indistinct.policy.context import Context, RecipientTerms, context_mistakes
 from indistinct.policy.date_shift import DateShift
 from indistinct.policy.knows import Knows, knows_mistakes, model_mistakes_of
 from indistinct.policy.linked_tables import (
@@ -127,7 +127,7 @@ class Policy:
             mistakes += person_mistakes(self.person)
         mistakes += [*self._privacy_mistakes(), *model_mistakes(self.privacy), *about_mistakes(self.about)]
         mistakes += unique_mistakes(self.max_unique)
-        mistakes += _context_mistakes(self.context, self.recipients)
+        mistakes += context_mistakes(self.context, self.recipients)
         mistakes += suppression_mistakes(self.max_suppression)
         mistakes += table_mistakes(self.tables) if isinstance(self.tables, Mapping) else []
         if not mistakes:
@@ -194,7 +194,7 @@ class Policy:
             mistakes += [*self._set_mistakes(), *self._shift_mistakes(), *self._value_mistakes()]
         mistakes += self._knows_mistakes()
         mistakes += [*about_mistakes(self.about), *unique_mistakes(self.max_unique)]
-        mistakes += _context_mistakes(self.context, self.recipients)
+        mistakes += context_mistakes(self.context, self.recipients)
         mistakes += name_mistakes(self.columns, self.person_columns)
         if self.person is not None and self.one_row_per_person:
             mistakes.append(
@@ -521,36 +521,6 @@ def _closest(name: str, columns: Sequence[str]) -> str:
 
     close = difflib.get_close_matches(name, columns, 1, 0.7)
     return f"; did you mean {close[0]!r}?" if close else ""
-
-
-def about_mistakes(about: object) -> list[str]:
-    """List what is wrong with what was said.
-
-    >>> about_mistakes({"purpose": "a study", "who": "me"})
-    ['about.who: is not known here; say title, data, purpose, recipient, decided_by, creator, license']
-    """
-    if not isinstance(about, Mapping):
-        return [f"about: must give texts for {', '.join(ABOUT)}, got {type(about).__name__}"]
-    mistakes = [f"about.{name}: is not known here; say {', '.join(ABOUT)}" for name in about if name not in ABOUT]
-    return mistakes + [
-        f"about.{name}: must be a text, got {type(text).__name__}"
-        for name, text in about.items()
-        if name in ABOUT and not isinstance(text, str)
-    ]
-
-
-def _context_mistakes(context: object, recipients: object) -> list[str]:
-    """List what is no context, and no terms of a recipient; what they say was looked at when they were made."""
-    mistakes = []
-    if not (context is None or isinstance(context, Context)):
-        mistakes.append(f"context: must be a Context, got {type(context).__name__}")
-    if not isinstance(recipients, Mapping):
-        return [*mistakes, "recipients: must give each recipient a name and RecipientTerms(…)"]
-    return mistakes + [
-        f"recipients.{name}: must be RecipientTerms, got {type(terms).__name__}"
-        for name, terms in recipients.items()
-        if not isinstance(terms, RecipientTerms)
-    ]
 
 
 def unique_mistakes(value: object) -> list[str]:

@@ -16,7 +16,7 @@ from indistinct.engine import Rows
 from indistinct.engine.formats import format_of
 from indistinct.policy import Policy
 from indistinct.proof.checks import Check, NotChecked
-from indistinct.release.folder import MANIFEST
+from indistinct.release.manifest import MANIFEST
 from indistinct.release.released_tables import ReleasedTables
 
 BLOCK = 1 << 20

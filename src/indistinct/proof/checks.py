@@ -18,8 +18,7 @@ from indistinct.policy import Policy, sensitive_columns
 from indistinct.policy.released_names import not_renamed
 from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.sentences import check_detail, check_name, not_checked_words
-from indistinct.release.folder import SIGNATURE, has_manifest
-from indistinct.release.manifest import read_manifest
+from indistinct.release.manifest import SIGNATURE, has_manifest, read_manifest
 from indistinct.release.released_tables import ReleasedTables, strange_parts
 
 PSEUDONYM_SHAPE = re.compile("[0-9a-f]{32}")

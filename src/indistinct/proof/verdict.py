@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from indistinct.errors import PolicyError, TableError
 from indistinct.policy import Policy
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.policy.stated_policy import stated_policy
 from indistinct.proof.canonical import canonical_checks
 from indistinct.proof.checks import (

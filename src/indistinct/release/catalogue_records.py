@@ -14,8 +14,7 @@ from pathlib import Path
 
 from indistinct.atomic_files import write_whole
 from indistinct.release.alone import records_of
-from indistinct.release.folder import CROISSANT, RO_CRATE
-from indistinct.release.manifest import Manifest, read_manifest
+from indistinct.release.manifest import CROISSANT, RO_CRATE, Manifest, read_manifest
 
 
 def catalogue_records(said: Manifest, folders: Collection[str] = ()) -> dict[str, str]:

@@ -43,8 +43,8 @@ class Form(ABC):
     """Why it is not counted how many released rows any few cells single out; empty if it is."""
     is_joined: ClassVar[bool] = False
     """Columns are named ``table.column``, since each table has its own."""
-    judged_in: ClassVar[str] = "one_table"
-    """The module of ``proof/judges`` that judges it."""
+    judged_in: ClassVar[str] = "judge"
+    """The module of ``proof/judges`` that has its judge."""
     is_measured_anew: ClassVar[bool] = True
     """Its measures can be worked out anew from what it states and shows."""
     first: str

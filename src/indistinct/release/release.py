@@ -21,9 +21,10 @@ from indistinct.proof.verdict import Verdict, verify
 from indistinct.quality import all_measures
 from indistinct.recoding import Recoding
 from indistinct.recoding.classes import LINK, not_protected
-from indistinct.release.folder import MANIFEST, VERIFIER, file_digest, refuse_occupied, verifier_text
 from indistinct.release.forms import Form
 from indistinct.release.manifest import (
+    MANIFEST,
+    VERIFIER,
     Facts,
     MadeWith,
     Manifest,
@@ -33,6 +34,9 @@ from indistinct.release.manifest import (
     StatedPerturbation,
     StatedRows,
     StatedShifts,
+    file_digest,
+    refuse_occupied,
+    verifier_text,
 )
 from indistinct.release.on_server import publish_parts
 from indistinct.release.released_tables import Claims, ReleasedTables

@@ -21,19 +21,21 @@ from indistinct.policy import Policy
 from indistinct.policy.released_names import named_as_in_policy
 from indistinct.policy.stated_policy import policy_digest
 from indistinct.recoding.classes import LINK
-from indistinct.release.folder import (
+from indistinct.release.forms import Form, form_of
+from indistinct.release.manifest import (
     CROISSANT,
     MANIFEST,
     RO_CRATE,
     SIGNATURE,
     SIGNATURE_BYTES,
     VERIFIER,
+    Facts,
+    Manifest,
     file_digest,
     has_manifest,
     is_known_verifier,
+    read_manifest,
 )
-from indistinct.release.forms import Form, form_of
-from indistinct.release.manifest import Facts, Manifest, read_manifest
 from indistinct.release.on_server import manifest_in
 from indistinct.showing.words import counted
 

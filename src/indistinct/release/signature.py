@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from indistinct.atomic_files import OWNER_ONLY, flush, flush_name
 from indistinct.errors import KeyFileError, MissingExtraError
-from indistinct.release.folder import MANIFEST, SIGNATURE, SIGNATURE_BYTES
+from indistinct.release.manifest import MANIFEST, SIGNATURE, SIGNATURE_BYTES
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey

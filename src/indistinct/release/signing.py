@@ -10,7 +10,7 @@ from indistinct.atomic_files import write_whole
 from indistinct.errors import OutputError, TableError, VerificationError
 from indistinct.policy import Policy
 from indistinct.proof.verdict import verify
-from indistinct.release.folder import MANIFEST, SIGNATURE, has_manifest
+from indistinct.release.manifest import MANIFEST, SIGNATURE, has_manifest
 from indistinct.release.signature import fingerprint, private_key
 
 

@@ -16,9 +16,8 @@ from indistinct.disclosure_risk import OverallRisk, data_risk
 from indistinct.engine.opening import ReadingOptions
 from indistinct.errors import OutputError, PolicyError
 from indistinct.policy import Policy
-from indistinct.policy.about import ABOUT
-from indistinct.policy.load import load_policy
-from indistinct.policy.policy import about_mistakes
+from indistinct.policy.about import ABOUT, about_mistakes
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.progress import Watch
 from indistinct.registry import MEASURES
 from indistinct.report import figures

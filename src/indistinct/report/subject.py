@@ -19,9 +19,8 @@ from indistinct.policy import Policy
 from indistinct.privacy.model import least_rows
 from indistinct.proof.verdict import Verdict, verify
 from indistinct.recoding import Recoding
-from indistinct.release.folder import has_manifest
 from indistinct.release.forms import Form
-from indistinct.release.manifest import Facts, Manifest
+from indistinct.release.manifest import Facts, Manifest, has_manifest
 from indistinct.release.released_tables import HoldsReleasedTables, ReleasedTables, holds_released_tables
 
 Edition = Literal["internal", "public"]

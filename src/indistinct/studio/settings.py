@@ -11,8 +11,7 @@ import indistinct as ix
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Hierarchy
 from indistinct.policy import Column, Person, Role
-from indistinct.policy.files.policy_file import policy_of
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy, policy_of
 from indistinct.policy.released_names import KEPT
 from indistinct.registry import ALGORITHMS, DEFAULT_ALGORITHM
 from indistinct.report import LabelCounts

@@ -135,7 +135,7 @@ def anonymize(
     from indistinct.errors import PolicyError
     from indistinct.pipeline.stages import open_tables
     from indistinct.policy.files.policy_file import read_policy
-    from indistinct.release.folder import refuse_occupied
+    from indistinct.release.manifest import refuse_occupied
 
     is_folder = not is_address(output)
     if is_folder:

@@ -53,7 +53,7 @@ def apply(
     from indistinct.pipeline import AppliedRows
     from indistinct.pipeline.applying import saved_recoding_of
     from indistinct.policy.files.policy_file import read_policy
-    from indistinct.release.folder import refuse_occupied
+    from indistinct.release.manifest import refuse_occupied
 
     refuse_occupied(output, writing.replace)
     policy = read_policy(policy_path)

@@ -65,7 +65,7 @@ def _why_it_fails(folder: Path, policy: Policy | None) -> str | None:
     """Say in one line what does not hold of a release; None if all does."""
     from indistinct.pipeline.context_limit import risk_if_enforced
     from indistinct.proof.verdict import verify
-    from indistinct.release.folder import MANIFEST, has_manifest
+    from indistinct.release.manifest import MANIFEST, has_manifest
 
     if not has_manifest(folder):
         return f"there are tables of a release, and no {MANIFEST}"
@@ -113,7 +113,7 @@ def _release_around(path: Path, tables: Collection[str]) -> list[Path]:
 
 def _is_release(names: Sequence[str], tables: Collection[str]) -> bool:
     from indistinct.engine.formats import FORMATS, load_format
-    from indistinct.release.folder import MANIFEST
+    from indistinct.release.manifest import MANIFEST
 
     suffixes = {suffix for kind in FORMATS for suffix in load_format(kind).suffixes}
     return MANIFEST in names or any(Path(name).stem in tables and Path(name).suffix in suffixes for name in names)

@@ -42,7 +42,7 @@ def mu_argus(
     from indistinct.cli.release.anonymize import release_facts, summarize
     from indistinct.pipeline.mu_argus_session import MuArgusSession
     from indistinct.policy.files.policy_file import read_policy
-    from indistinct.release.folder import refuse_occupied
+    from indistinct.release.manifest import refuse_occupied
 
     refuse_occupied(output, writing.replace)
     policy = read_policy(policy_path)

@@ -15,7 +15,7 @@ def schema(
     as_json: AsJson = False,
 ) -> None:
     """Print the JSON Schema of policy files."""
-    from indistinct.policy.files.policy_schema import policy_schema
+    from indistinct.policy.files.policy_entries import policy_schema
 
     if recoding:
         from indistinct.recoding.saved import recoding_schema

@@ -19,7 +19,7 @@ from indistinct.data_utility.decode.number_columns import NumberColumn, number_c
 from indistinct.engine import use_table
 from indistinct.errors import PolicyError
 from indistinct.policy import Column, Policy
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.policy.stated_policy import StatedColumn
 from indistinct.release.manifest import Facts, Manifest
 from indistinct.release.released_tables import ReleasedTables

@@ -115,6 +115,6 @@ def open_packed(path: Path) -> Iterator[BinaryIO]:
         else:
             file = import_module({".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}[suffix]).open(path)
         with file:
-            yield cast(BinaryIO, file)
+            yield cast("BinaryIO", file)
     except (zlib.error, LZMAError, EOFError):
         raise DamagedError(f"{path.name} is damaged") from None

@@ -123,7 +123,7 @@ class Files:
 
         A folder that holds something already is refused.
         """
-        from indistinct.release.folder import refuse_occupied
+        from indistinct.release.manifest import refuse_occupied
 
         if goal.is_dir() and any(goal.iterdir()):
             raise OutputError(f"{goal} is not empty; name a new folder for the release")

@@ -17,7 +17,7 @@ from indistinct.engine import use_table
 from indistinct.errors import PolicyError
 from indistinct.pipeline.stages import anonymize, choose_algorithm
 from indistinct.policy import Policy
-from indistinct.policy.load import load_policy
+from indistinct.policy.files.policy_file import load_policy
 from indistinct.progress import Watch
 from indistinct.release.manifest import Facts
 from indistinct.search import Algorithm, algorithm_named

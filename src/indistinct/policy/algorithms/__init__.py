@@ -8,6 +8,7 @@ from indistinct.policy.algorithms.declaration import (
     Declaration,
     LabelKind,
     LabelPromise,
+    PredictionTarget,
     Undeclared,
     declaration_of,
     options_of,
@@ -38,7 +39,6 @@ from indistinct.policy.algorithms.declarations import (
     declared_class,
     exact_measure_of,
 )
-from indistinct.policy.algorithms.prediction_target import PredictionTarget
 
 __all__ = [
     "DECLARATIONS",

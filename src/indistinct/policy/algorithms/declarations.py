@@ -28,9 +28,9 @@ from indistinct.policy.algorithms.declaration import (
     options_of,
     precision_mistakes,
     preference_mistakes,
+    target_mistakes,
     whole_mistakes,
 )
-from indistinct.policy.algorithms.prediction_target import target_mistakes
 from indistinct.policy.policy import Policy, suppression_mistakes
 from indistinct.registry import ALGORITHMS, make_with
 

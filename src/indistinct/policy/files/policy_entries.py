@@ -3,21 +3,164 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, Discriminator, Field, Tag, create_model
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, create_model
 
 from indistinct.engine.plans import OPERATORS
+from indistinct.hierarchy import FORMS
 from indistinct.policy.about import ABOUT
-from indistinct.policy.files.column_entries import ColumnEntry, FileEntries
-from indistinct.policy.files.context_entries import ContextEntry, RecipientEntry
-from indistinct.registry import DEFAULT_ALGORITHM
+from indistinct.policy.context import LIMITS, Context, Likelihood, RecipientTerms
+from indistinct.registry import ALGORITHMS, DEFAULT_ALGORITHM, MODELS
 
 if TYPE_CHECKING:
     from indistinct.privacy import PrivacyModel
+
+MISSING_SAID = "What a missing cell is: a value of its own, or refused; or the codes that mean a missing cell."
+_RULE: dict[str, Any] = {"enum": ["value", "refuse"]}
+_CODES: dict[str, Any] = {"type": "array", "items": {"type": ["string", "number"]}}
+_BOTH = {"type": "object", "properties": {"codes": _CODES, "rule": _RULE}, "additionalProperties": False}
+MISSING_FORMS: list[Any] = [_RULE, _CODES, _BOTH]
+
+
+class FileEntries(BaseModel):
+    # made when first used: few commands use all
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, defer_build=True)
+
+
+class ShiftEntry(FileEntries):
+    days: int = Field(description="Dates of a person move by one random number of days, at most so many.")
+    format: str | None = Field(None, description="The format of the dates, as strptime reads it. Else ISO dates.")
+
+
+class MicroaggregationEntry(FileEntries):
+    k: int = Field(description="The least number of rows whose mean is released.")
+
+
+class NoiseEntry(FileEntries):
+    scale: float = Field(
+        description="Of Laplace noise its mean size, of normal its standard deviation, of uniform its most."
+    )
+    kind: Literal["laplace", "normal", "uniform"] = "laplace"
+
+
+class SetEntry(FileEntries):
+    separator: str | None = Field(None, description="What separates the members; none for lists and JSON arrays.")
+
+
+class ColumnEntry(FileEntries):
+    role: Literal["identifier", "quasi", "sensitive", "other", "drop"]
+    hierarchy: dict[str, Any] | None = Field(
+        None,
+        description="One builder, such as intervals or tree, or kind of the catalogue, such as countries.",
+    )
+    weight: float = Field(1.0, gt=0, description="How much distortion of this column counts.")
+    missing: Any = Field("value", description=MISSING_SAID, json_schema_extra={"anyOf": MISSING_FORMS})
+    unreadable: Literal["refuse", "missing", "suppress"] = Field(
+        "refuse", description="What becomes of a cell that the hierarchy cannot read."
+    )
+    min_level: int | str | None = Field(None, description="The lowest level that may be released: number or name.")
+    max_level: int | str | None = Field(None, description="The highest level that may be released: number or name.")
+    recode: dict[str, Any] | None = Field(
+        None, description="Of a sensitive or other column: one hierarchy, and the level (1) to which cells are recoded."
+    )
+    pseudonym: bool | Literal["stable"] = Field(
+        False,
+        description="Of an identifier: a keyed pseudonym is released in its place; stable: the same in all releases.",
+    )
+    shift: ShiftEntry | None = Field(None, description="Of dates: all of a person move by one random number of days.")
+    microaggregate: MicroaggregationEntry | None = Field(
+        None, description="Of numbers: they are released as means of clusters of at least k rows (MDAV)."
+    )
+    noise: NoiseEntry | None = Field(None, description="Of numbers: they are released with random noise added.")
+    rename: str | None = Field(
+        None, description="What the column is called in the release; of quasi, sensitive and other columns."
+    )
+    set: SetEntry | None = Field(None, description="Of a table of events: a cell holds a set, a row for each member.")
+
+
+Graded = Literal["low", "medium", "high"]
+
+
+class LikelihoodEntry(FileEntries):
+    value: float | None = Field(None, ge=0, le=1, description="The probability itself.")
+    controls: Graded | None = Field(None, description="How strong the holder's privacy and security controls are.")
+    motives: Graded | None = Field(None, description="How much the holder wants to find somebody, and can.")
+    prevalence: float | None = Field(
+        None, ge=0, le=1, description="The share of people who have what the table is about."
+    )
+    acquaintances: int | None = Field(None, ge=1, description="How many people somebody knows. Else 150.")
+    why: str = Field(description="What the probability rests on.")
+
+    def value_of(self) -> Likelihood:
+        """Return the likelihood that is meant."""
+        return Likelihood(**self.model_dump(exclude_none=True))
+
+
+class ContextEntry(FileEntries):
+    sharing: Literal["public", "agreement", "controlled"] | None = Field(
+        None,
+        description="Who can get the release: everybody, those who signed, or those who come to a controlled room.",
+    )
+    deliberate: LikelihoodEntry | None = Field(None, description="That a recipient tries to find people.")
+    inadvertent: LikelihoodEntry | None = Field(None, description="That a recipient recognises somebody by chance.")
+    breach: LikelihoodEntry | None = Field(None, description="That the release is stolen or lost.")
+    threshold: Any = Field(
+        None,
+        description="The largest risk that is accepted: a number, or the name of a published one.",
+        json_schema_extra={
+            "anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": 1}, {"enum": list(LIMITS)}, {"type": "null"}]
+        },
+    )
+    measure: Literal["maximum", "average"] | None = Field(
+        None, description="The chance of whoever is worst off, or of a record on average. Else by how it is shared."
+    )
+    highest: float | None = Field(
+        None, gt=0, le=1, description="With the average: the largest chance that anybody may have. Else 1/3."
+    )
+    why: str = Field("", description="Why this threshold.")
+    decided_by: str = Field("", description="Who decided it.")
+    review_by: Any = Field(
+        None,
+        description="The day until which the decision holds.",
+        json_schema_extra={"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]},
+    )
+    enforce: bool | None = Field(None, description="Refuse a release whose risk is above the threshold.")
+
+    def value_of(self) -> Context:
+        """Return the context that is meant."""
+        said: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set}
+        for name, given in said.items():
+            if isinstance(given, LikelihoodEntry):
+                said[name] = given.value_of()
+            elif isinstance(given, datetime.datetime):
+                said[name] = given.date()
+        return Context(**said)
+
+
+class RecipientEntry(FileEntries):
+    who: str = Field("", description="Who they are.")
+    holds: str = Field("", description="What they hold, or can lawfully get, that could be linked with the release.")
+    means: str = Field("", description="What an attempt would cost them, and what would help them.")
+    contract: str = Field("", description="The agreement that binds them.")
+    context: ContextEntry | None = Field(None, description="What is otherwise for them than in [context].")
+    k: int | None = Field(None, ge=1, description="The k of every model, for them.")
+    columns: list[str] | None = Field(None, min_length=1, description="All columns that are released to them.")
+    max_suppression: Any = Field(None, description="A share of the rows (0.02) or a number of rows (3), for them.")
+    min_level: dict[str, int | str] = Field(
+        default_factory=dict, description="The lowest level of some quasi columns, for them."
+    )
+    profile: dict[str, float] | None = Field(None, description="How likely they link by each quasi column, 0 to 1.")
+
+    def value_of(self) -> RecipientTerms:
+        """Return the terms that are meant."""
+        said: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set}
+        return RecipientTerms(**{**said, "context": None if self.context is None else self.context.value_of()})
+
 
 VERSION = 1
 NumberOrTable = Annotated[
@@ -175,3 +318,33 @@ def _forms_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield annotation
     for inner in get_args(annotation):
         yield from _forms_in(inner)
+
+
+def policy_schema() -> dict[str, Any]:
+    """Return the JSON Schema of policy files, for editors that complete and check them."""
+    schema = TypeAdapter(PolicyEntries).json_schema()
+    schema["oneOf"] = [
+        {"required": ["columns"], "not": {"required": ["tables"]}},
+        {"required": ["tables", "person"], "not": {"anyOf": [{"required": [name]} for name in OF_ONE_TABLE]}},
+    ]
+    variants = []
+    for name, kind in MODELS.items():
+        variant = model_entries(kind).model_json_schema()
+        variant["title"] = name
+        variant["properties"] = {"model": {"const": name}} | variant["properties"]
+        variant["required"] = ["model", *variant.get("required", [])]
+        variant["additionalProperties"] = False
+        variants.append(variant)
+        if hasattr(kind, "at_level"):
+            computed = {**variant["properties"], "at_level": TypeAdapter(AtLevelEntry).json_schema()}
+            del computed["k"]
+            variants.append(variant | {"properties": computed, "required": ["model", "at_level"]})
+    schema["properties"]["privacy"]["items"] = {"anyOf": variants}
+    (written, _) = schema["$defs"]["ColumnEntry"]["properties"]["hierarchy"]["anyOf"]
+    written |= {"propertyNames": {"enum": list(FORMS)}, "minProperties": 1, "maxProperties": 1}
+    schema["properties"]["algorithm"]["enum"] = list(ALGORITHMS)
+    schema["properties"]["max_suppression"]["anyOf"] = [
+        {"type": "number", "minimum": 0, "maximum": 1},
+        {"type": "integer", "minimum": 0},
+    ]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "indistinct policy"}

@@ -19,14 +19,15 @@ from indistinct.policy.algorithms import declare
 from indistinct.policy.column import Column, read_missing
 from indistinct.policy.condition import Condition
 from indistinct.policy.context import Context, RecipientTerms
-from indistinct.policy.files.column_entries import ColumnEntry
-from indistinct.policy.files.context_entries import ContextEntry, RecipientEntry
 from indistinct.policy.files.policy_entries import (
     VERSION,
     AtLevelEntry,
+    ColumnEntry,
     ConditionEntry,
+    ContextEntry,
     PersonEntry,
     PolicyEntries,
+    RecipientEntry,
     TableEntry,
     keys_at,
     model_entries,
@@ -45,6 +46,32 @@ CHANGES = ("shift", "microaggregate", "noise", "set")
 """What else than a hierarchy may change the cells of a column."""
 WITH_HIERARCHY = ("quasi", "sensitive")
 """Quasi columns are generalized along it; of a sensitive one it says which values are close to each other."""
+
+
+ONE_TABLE_ONLY = {
+    "apply": "a recoding has labels for the columns of one table",
+    "explore": "its figures count rows of groups, and of several tables people are counted",
+    "mu-argus": "the dialogue shows combinations of the columns of one table",
+    "risk of a row": "its cells are compared with those of rows of the same table",
+    "utility": "its figures compare the columns of one table",
+    "workload": "queries are asked of one table",
+    "studio": "its pages ask about the columns of one table",
+    "ledger add": "which person stands behind which rows of all tables is known only while a release is made",
+}
+"""What takes a policy of one table only, with the reason."""
+
+
+def load_policy(given: Policy | str | os.PathLike[str], to: str | None = None) -> Policy:
+    """Return a policy; a path is read. ``to`` names what is done with it, where that takes one table only."""
+    if isinstance(given, str | os.PathLike):
+        given = read_policy(given)
+    if not isinstance(given, Policy):
+        raise PolicyError(f"policy: give a Policy, or the path of its file, not {type(given).__name__}")
+    if to is not None and given.tables:
+        raise PolicyError(
+            f"policy: it describes several tables that belong together, and {to} takes one: {ONE_TABLE_ONLY[to]}"
+        )
+    return given
 
 
 def read_policy(path: str | os.PathLike[str]) -> Policy:

@@ -22,8 +22,8 @@ from indistinct.proof.judges.several_tables import (
     SeveralTablesJudge,
     stated_rows_checks,
 )
-from indistinct.proof.truth.by_column import as_they_are
 from indistinct.proof.truth.history_people import pseudonyms_without_person
+from indistinct.proof.truth.one_table import as_they_are
 from indistinct.proof.truth.person_trees import Held, PersonTrees
 
 PEOPLE_ROWS = "people's rows"
