@@ -36,12 +36,14 @@ SETTINGS = {
     "idle_in_transaction_session_timeout": "0",
     "default_tablespace": "",
     "enable_mergejoin": "off",
+    "jit": "off",
     "work_mem": "64MB",
     "search_path": "pg_catalog, pg_temp",
 }
 """What the server's answers would otherwise depend on. Row security that is off raises where it would hide rows; and no
 function or table that somebody else has put in the path is taken for one of ours. Labels are joined by hash: where the
-planner knows nothing of keys that are computed, it would rather sort a million rows by four texts."""
+planner knows nothing of keys that are computed, it would rather sort a million rows by four texts. Statements are not
+compiled: that takes longer than they gain."""
 FIND = (
     "SELECT relkind::text, obj_description(c.oid, 'pg_class') FROM pg_class AS c "
     "JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE nspname = %s AND relname = %s"
@@ -51,7 +53,7 @@ OLDEST = 130000
 PLAIN = re.compile(r"[^\W\d][\w$]*([.][^\W\d][\w$]*)?")
 """What SQL takes for a name without quotes, with its schema or without."""
 MANY_ROWS = 1000
-"""Tables of more rows are looked at by the planner."""
+"""Labels of more rows are looked at by the planner."""
 BLOCK = 1 << 22
 TYPES: dict[str, pa.DataType] = {
     "bool": pa.bool_(),
@@ -182,14 +184,14 @@ class PostgresSession(DatabaseSession):
             is_whole = cursor.rowcount == table.num_rows
         if not is_whole:
             raise TableError(f"{self.name}: the server did not take all labels; this is a fault of indistinct")
-        self._plan_with(name, table.num_rows)
+        if table.num_rows > MANY_ROWS:
+            self.execute(f"ANALYZE pg_temp.{name}")
         return f"pg_temp.{name}"
 
     def store(self, query: str) -> tuple[str, int]:
         """Return the name of a temporary table with the rows of a query, and how many they are."""
         name = self.fresh()
         rows = self.execute(f"CREATE TEMPORARY TABLE {name} ON COMMIT DROP AS {query}")
-        self._plan_with(name, rows)
         return f"pg_temp.{name}", rows
 
     @property
@@ -220,10 +222,6 @@ class PostgresSession(DatabaseSession):
     def close(self) -> None:
         """End the session."""
         self.connection.close()
-
-    def _plan_with(self, name: str, rows: int) -> None:
-        if rows > MANY_ROWS:
-            self.execute(f"ANALYZE pg_temp.{name}")
 
     def _using(self) -> _Use:
         return _Use(self)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from indistinct.array_types import BoolArray, IntArray
 from indistinct.engine.arrays import NOWHERE, integers, numbers, pieces, text_column
-from indistinct.engine.plans import ClassPlan, Counts, LocalPlan, Plan
+from indistinct.engine.plans import ClassPlan, LocalPlan, Plan
 from indistinct.engine.sql.dialect import Dialect
 from indistinct.engine.sql.rows import join
 
@@ -33,13 +33,7 @@ class Recoded(NamedTuple):
 def recode_by_column(source: KeyedSource, tuples: KeyedTuples, plan: Plan) -> Recoded:
     """Return the query of released cells r0, r1, … in no order."""
     own = [column for column in plan.columns if column not in plan.maps or column in plan.kept]
-    rows = keyed_rows(source, tuples, own)
-    counted = tuples.counted
-    joined = (
-        _labelled_by_column(source, rows, plan, tuples)
-        if counted is None
-        else _labelled_by_tuple(source, rows, plan, tuples, counted)
-    )
+    joined = _labelled(source, tuples, plan, own)
     shown = []
     for number, column in enumerate(plan.columns):
         cell = f"o{own.index(column)}" if column in own else f"s{tuples.position(column)}"
@@ -79,7 +73,7 @@ def place_rows(source: KeyedSource, tuples: KeyedTuples, plan: LocalPlan | Class
     in the order of a digest of their cells under a secret that is drawn here: rows that have the same cells may change
     places, others cannot, however often an engine computes them.
     """
-    rows, names = keyed_rows(source, tuples, own), tuples.names
+    rows, names = keyed_rows(source, tuples, own, tuples.columns), tuples.names
     cells = [f"o{position}" for position in range(len(own))]
     listed = "".join(f", {cell}" for cell in cells)
     whole, shared = (_with_keys(part, tuples) for part in pieces(plan, tuples.columns))
@@ -110,10 +104,16 @@ def place_rows(source: KeyedSource, tuples: KeyedTuples, plan: LocalPlan | Class
     return Recoded(query, released, sent)
 
 
-def keyed_rows(source: KeyedSource, tuples: KeyedTuples, own: Sequence[str]) -> str:
-    """Return the query of eligible rows: k0, k1, … are keys of encoded columns, o0, o1, … cells in their own type."""
+def keyed_rows(
+    source: KeyedSource, tuples: KeyedTuples, own: Sequence[str], joined: Sequence[str], single: Sequence[str] = ()
+) -> str:
+    """Return the query of eligible rows: k0, k1, … are the keys of encoded columns by which labels are joined.
+
+    o0, o1, … are cells in their own type, and ``single`` are more cells as SQL.
+    """
+    keys = [f"{source.text(column)} AS k{tuples.position(column)}" for column in joined]
     cells = [f"{source.cell(column).own} AS o{position}" for position, column in enumerate(own)]
-    listed = ", ".join([*source.texts(tuples.columns, "k"), *cells]) or "1 AS nothing"
+    listed = ", ".join([*keys, *cells, *single]) or "1 AS nothing"
     return f"SELECT {listed} FROM {source.relation} WHERE {tuples.where}"
 
 
@@ -124,50 +124,68 @@ def row_digest(dialect: Dialect, cells: Sequence[str]) -> str:
     return dialect.sha256(f"concat({', '.join([dialect.text(secrets.token_hex(32)), *parts])})")
 
 
-def _labelled_by_tuple(source: KeyedSource, rows: str, plan: Plan, tuples: KeyedTuples, counted: Counts) -> Recoded:
-    """Return rows joined with the labels s0, s1, … of their tuples."""
-    label_codes = [
-        np.asarray(plan.maps[column], np.int64)[codes]
-        for column, codes in zip(tuples.columns, counted.codes, strict=True)
-    ]
-    asked = [label_codes[tuples.position(column)] for column in plan.suppressed]
-    is_suppressed = _are_among(asked, list(plan.suppressed.values()), len(counted.counts))
-    is_joined = np.ones_like(is_suppressed) if plan.blank else ~is_suppressed
-    data = tuples.key_columns(counted.codes) | {
-        f"s{position}": text_column(plan.labels[column], label_codes[position])
-        for position, column in enumerate(tuples.columns)
-        if column not in plan.kept
-    }
-    data["is_suppressed"] = text_column(["yes" if one else None for one in is_suppressed.tolist()])
-    given = source.relation_of(pa.table(data).take(integers(np.flatnonzero(is_joined))))
-    return Recoded(join(rows, given, tuples.names), int(counted.counts[is_joined].sum()), [given])
+def _labelled(source: KeyedSource, tuples: KeyedTuples, plan: Plan, own: Sequence[str]) -> Recoded:
+    """Return rows with the labels s0, s1, … of their cells, and ``is_suppressed``, null for those that are not.
 
-
-def _labelled_by_column(source: KeyedSource, rows: str, plan: Plan, tuples: KeyedTuples) -> Recoded:
-    """Return rows joined with the labels s0, s1, … of their cells."""
-    sent, joins = [], ""
+    A column with several labels is joined with them by its keys; one that is kept, or has a single label, by none.
+    """
+    sent, joins, single, joined = [], "", [], []
     for position, column in enumerate(tuples.columns):
         codes = np.asarray(plan.maps[column], np.int64)
-        data = {f"k{position}": tuples.keys[position], f"l{position}": integers(codes)}
-        if column not in plan.kept:
-            data[f"s{position}"] = text_column(plan.labels[column], codes)
-        sent.append(source.relation_of(pa.table(data)))
+        if column in plan.kept:
+            continue
+        if len(codes) and (codes == codes[0]).all():
+            label = plan.labels[column][codes[0]]
+            text = "NULL" if label is None else source.dialect.text(label)
+            single.append(f"CAST({text} AS {source.dialect.text_type}) AS s{position}")
+            continue
+        joined.append(column)
+        labels = {f"l{position}": integers(codes), f"s{position}": text_column(plan.labels[column], codes)}
+        sent.append(source.relation_of(pa.table({f"k{position}": tuples.keys[position], **labels})))
         joins += f" JOIN {sent[-1]} AS d{position} USING (k{position})"
-    expected = source.total(f"SELECT n FROM {tuples.relation} AS tuples")
-    suppressed = {column: np.asarray(codes, np.int64) for column, codes in plan.suppressed.items()}
-    if not suppressed or not len(next(iter(suppressed.values()))):
-        nothing = f"(SELECT *, NULL AS is_suppressed FROM ({rows}) AS every)"
-        return Recoded(f"{nothing} AS r{joins}", expected, sent)
-    distinct = np.unique(np.stack(list(suppressed.values())), axis=1)
-    names = [f"l{tuples.position(column)}" for column in suppressed]
-    marks = {name: integers(own) for name, own in zip(names, distinct, strict=True)}
-    marks["is_suppressed"] = text_column(["yes"] * distinct.shape[1])
-    sent.append(source.relation_of(pa.table(marks)))
-    joins += f" LEFT JOIN {sent[-1]} AS marks USING ({', '.join(names)})"
-    if plan.blank:
-        return Recoded(f"({rows}) AS r{joins}", expected, sent)
-    left_out = source.total(f"SELECT n FROM {tuples.relation} AS tuples{joins} WHERE is_suppressed IS NOT NULL")
-    return Recoded(f"({rows}) AS r{joins} WHERE is_suppressed IS NULL", expected - left_out, sent)
+    marks = _suppressed_tuples(tuples, plan, joined)
+    if len(marks):
+        sent.append(source.relation_of(marks))
+        names = marks.column_names[:-1]
+        joins += f" LEFT JOIN {sent[-1]} AS marks " + (f"USING ({', '.join(names)})" if names else "ON true")
+        joins += "" if plan.blank else " WHERE is_suppressed IS NULL"
+        joined += [column for column in plan.kept if f"k{tuples.position(column)}" in names]
+    else:
+        single.append(f"CAST(NULL AS {source.dialect.text_type}) AS is_suppressed")
+    rows = keyed_rows(source, tuples, own, joined, single)
+    return Recoded(f"({rows}) AS r{joins}", _rows_left(source, tuples, plan, joins), sent)
+
+
+def _suppressed_tuples(tuples: KeyedTuples, plan: Plan, labelled: Sequence[str]) -> pa.Table:
+    """Return the tuples that are suppressed, each once, with a mark behind.
+
+    They have the codes l0, l1, … of labels, and the keys k0, k1, … of kept columns; columns with a single label do not
+    tell them apart.
+    """
+    given = {column: np.asarray(codes, np.int64) for column, codes in plan.suppressed.items()}
+    is_met = np.ones(len(next(iter(given.values()), ())), np.bool_)
+    for column, codes in given.items():
+        is_met &= np.isin(codes, np.asarray(plan.maps[column], np.int64))
+    data = {}
+    for column in (column for column in given if column in plan.kept or column in labelled):
+        position, codes = tuples.position(column), integers(given[column][is_met])
+        is_kept = column in plan.kept
+        data[f"{'k' if is_kept else 'l'}{position}"] = tuples.keys[position].take(codes) if is_kept else codes
+    marks = pa.table(data | {"is_suppressed": text_column(["yes"] * int(is_met.sum()))})
+    return marks.group_by(marks.column_names).aggregate([])
+
+
+def _rows_left(source: KeyedSource, tuples: KeyedTuples, plan: Plan, joins: str) -> int:
+    """Return the number of rows that are released, from the tuples that were counted."""
+    if tuples.counted is None:
+        return source.total(f"SELECT n FROM {tuples.relation} AS tuples{joins}")
+    counts = tuples.counted.counts
+    if plan.blank or not plan.suppressed:
+        return int(counts.sum())
+    labels = [
+        np.asarray(plan.maps[own], np.int64)[tuples.counted.codes[tuples.position(own)]] for own in plan.suppressed
+    ]
+    return int(counts[~_are_among(labels, list(plan.suppressed.values()), len(counts))].sum())
 
 
 def _are_among(tuples: Sequence[IntArray], wanted: Sequence[IntArray], length: int) -> BoolArray:
