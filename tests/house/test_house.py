@@ -32,13 +32,7 @@ MOST_WORDS = {"*.md": 80_000, "how-it-works.md": 3_000, "benchmarks.md": 5_000}
 STILL_TOO_LONG: set[str] = set()
 STILL_TOO_FULL: set[str] = set()
 STILL_WITHOUT_SHAPE = {
-    "cli/command.py _take",
-    "cli/explore/frontier.py _write",
-    "cli/setup/hierarchy.py _make",
-    "hierarchy/kinds/listed.py _leaves_of",
-    "hierarchy/spec.py build",
     "kernel.py run",
-    "policy/files/policy_file.py _model",
     "search/full_domain/best_node/value_counter.py _judge_in_cells",
     "studio/pages/lattice.py _chart",
     "studio/pages/privacy.py _column",
@@ -50,9 +44,9 @@ STILL_WITHOUT_SHAPE = {
 """Functions that take a tuple of anything, or options by their names in a dictionary."""
 STILL_IN_ARRAYS = {"search/local/regroup.py", "search/m_invariance/swap_rows.py"}
 """Modules that give several parameters as one array."""
-STILL_READ_BY_KEY = {"cli/attack.py _attack", "engine/opening.py open_table", "report/page.py report_facts"}
+STILL_READ_BY_KEY: set[str] = set()
 """Functions that read their own ``**options`` by key."""
-STILL_READING_KEYS = {"policy/stated_policy.py"}
+STILL_READING_KEYS: set[str] = set()
 """Modules that read a manifest by the names of its fields as JSON."""
 ALONE = "release/alone/"
 """The text of verify.py, which runs without this package: it has JSON and no types."""

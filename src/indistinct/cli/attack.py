@@ -16,7 +16,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.command import CommandLine, Group
-from indistinct.cli.options import AsJson, EarlierPolicies, NamedRecipient, PolicyPath, Reading, ReleasePath
+from indistinct.cli.options import AsJson, EarlierPolicies, NamedRecipient, PolicyPath, Reading, ReleasePath, option
 from indistinct.cli.paths import policy_of_recipient, tables_given
 from indistinct.errors import ExposedError
 from indistinct.showing.numbers import figure
@@ -70,10 +70,10 @@ def _function_of(kind: type[Attack]) -> Callable[..., None]:
     annotations |= {table.place: _argument(table) for table in kind.asks if not table.is_several}
     defaults: dict[str, Any] = {}
     for table in kind.takes:
-        annotations[table.place] = Annotated[str | None, typer.Option(metavar="TABLE", help=table.help)]
+        annotations[table.place] = Annotated[str | None, option(table.help, metavar="TABLE")]
         defaults[table.place] = None
-    for name, option in kind.options():
-        annotations[name], defaults[name] = _option(name, option), None if option.is_several else kind.usual(name)
+    for name, said in kind.options():
+        annotations[name], defaults[name] = _option(name, said), None if said.is_several else kind.usual(name)
     if any(table.place == "earlier" for table in kind.asks):
         annotations["earlier_policies"], defaults["earlier_policies"] = EarlierPolicies, None
     annotations |= {"recipient": NamedRecipient, "reading": Reading, "as_json": AsJson}
@@ -96,36 +96,46 @@ def _argument(table: OtherTable) -> Any:
     return Annotated[list[str] if table.is_several or table.is_named else str, taken]
 
 
-def _option(name: str, option: Option) -> Any:
+def _option(name: str, said: Option) -> Any:
     """Return how an option is given."""
-    kind: Any = option.of
+    kind: Any = said.of
     if kind is not bool:
-        kind = list[kind] | None if option.is_several else kind | None
-    limits = {key: limit for key, limit in (("min", option.least), ("max", option.largest)) if limit is not None}
-    flags = (f"--{name}/--no-{name}".replace("_", "-"),) if option.of is bool else (f"--{name.replace('_', '-')}",)
-    settings: dict[str, Any] = {"metavar": option.metavar, "help": option.help, **limits}
-    return Annotated[kind, typer.Option(*flags, **settings)]
+        kind = list[kind] | None if said.is_several else kind | None
+    limits = {key: limit for key, limit in (("min", said.least), ("max", said.largest)) if limit is not None}
+    flag = (f"--{name}/--no-{name}" if said.of is bool else f"--{name}").replace("_", "-")
+    return Annotated[kind, option(said.help, flag, metavar=said.metavar, **limits)]
 
 
-def _attack(kind: type[Attack], policy_path: Path, release: str, reading: Reading, as_json: bool, **given: Any) -> None:
-    """Try one attack, and show what it found."""
-    chosen = {name: _read(option, given.pop(name)) for name, option in kind.options()}
-    made = kind(**{name: value for name, value in chosen.items() if value is not None})
-    policy = policy_of_recipient(policy_path, given.pop("recipient"))
-    if "earlier" in given:
-        given["earlier"] = [given["earlier"]] if isinstance(given["earlier"], str) else given["earlier"]
-        given["earlier_policies"] = _policies(given["earlier_policies"], policy)
-    if isinstance(given.get("original"), list):
-        given["original"] = tables_given(policy, given["original"], "ORIGINAL")
-    report = made.attack(kind.target_of(release, policy, **given, **reading.arguments()))
+def _attack(
+    kind: type[Attack],
+    policy_path: Path,
+    release: str,
+    reading: Reading,
+    recipient: str | None,
+    as_json: bool,
+    earlier: list[str] | str | None = None,
+    earlier_policies: list[Path] | None = None,
+    original: list[str] | str | None = None,
+    **others: Any,
+) -> None:
+    """Try one attack, and show what it found; ``others`` are its options, and the other tables that it takes."""
+    options = {name: _read(said, others.pop(name)) for name, said in kind.options()}
+    policy = policy_of_recipient(policy_path, recipient)
+    if earlier is not None:
+        others["earlier"] = [earlier] if isinstance(earlier, str) else earlier
+        others["earlier_policies"] = _policies(earlier_policies, policy)
+    if original is not None:
+        others["original"] = tables_given(policy, original, "ORIGINAL") if isinstance(original, list) else original
+    made = kind(**{name: value for name, value in options.items() if value is not None})
+    report = made.attack(kind.target_of(release, policy, **others, **reading.arguments()))
     show.either(report, _show, as_json)
 
 
-def _read(option: Option, typed: Any) -> Any:
+def _read(said: Option, typed: Any) -> Any:
     """Return an option as the attack takes it; None if nothing was typed."""
-    if typed is None or (option.is_several and not typed):
+    if typed is None or (said.is_several and not typed):
         return None
-    return typed if option.read is None else option.read(typed)
+    return typed if said.read is None else said.read(typed)
 
 
 def _policies(paths: list[Path] | None, policy: Policy) -> Policy | list[Policy]:
@@ -158,24 +168,19 @@ def run_all(
     policy_path: PolicyPath,
     release: ReleasePath,
     earlier: Annotated[
-        list[str] | None,
-        typer.Option(metavar="RELEASE", help="An earlier release of the same source; earliest first."),
+        list[str] | None, option("An earlier release of the same source; earliest first.", metavar="RELEASE")
     ] = None,
     earlier_policies: EarlierPolicies = None,
-    external: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="A table that names people, such as a voter list.")
-    ] = None,
+    external: Annotated[str | None, option("A table that names people, such as a voter list.", metavar="TABLE")] = None,
     original: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "The private table, to compare order and guesses with. Of linked tables each one, as NAME=TABLE.",
             metavar="TABLE",
-            help="The private table, to compare order and guesses with. Of linked tables each one, as NAME=TABLE.",
         ),
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the whole report: .html, .md or .json.")
-    ] = None,
-    most: Annotated[int, typer.Option(min=0, help="How many findings of each attack to describe.")] = 5,
+    report: Annotated[Path | None, option("Also write the whole report: .html, .md or .json.", metavar="FILE")] = None,
+    most: Annotated[int, option("How many findings of each attack to describe.", min=0)] = 5,
     recipient: NamedRecipient = None,
     *,
     reading: Reading,

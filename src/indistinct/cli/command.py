@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -16,12 +16,12 @@ from typer.core import TyperCommand, TyperGroup
 
 from indistinct.atomic_files import forget_places, whole_places
 from indistinct.cli import show, signals
-from indistinct.cli.options import FORMATS
+from indistinct.cli.options import FORMATS, option
 from indistinct.cli.paths import refuse_passwords
 from indistinct.errors import IndistinctError, OutputError
 
 UNEXPECTED = 1
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and what --json asks for.")]
+Quiet = Annotated[bool, option("Print nothing but errors, and what --json asks for.", "--quiet", "-q")]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -55,7 +55,9 @@ def spread_groups(function: Callable[..., Any]) -> Callable[..., Any]:
     Every command also takes ``--quiet``.
     """
     parameters = signature(function, eval_str=True).parameters
-    groups = {name: taken.annotation for name, taken in parameters.items() if _is_group(taken.annotation)}
+    groups: dict[str, Any] = {
+        name: taken.annotation for name, taken in parameters.items() if is_dataclass(taken.annotation)
+    }
     options = {name: signature(group, eval_str=True).parameters for name, group in groups.items()}
     spread: dict[str, Parameter] = {}
     for name, taken in parameters.items():
@@ -63,7 +65,7 @@ def spread_groups(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*, is_quiet: bool = False, **given: Any) -> Any:
-        made = {name: _take(groups[name], options[name], given) for name in groups}
+        made = {name: group(**{own: given.pop(own) for own in options[name]}) for name, group in groups.items()}
         with show.quietly(is_quiet):
             return function(**given, **made)
 
@@ -72,15 +74,6 @@ def spread_groups(function: Callable[..., Any]) -> Callable[..., Any]:
     call.__signature__ = Signature(keywords)  # type: ignore[attr-defined]  # functions may have one
     call.__annotations__ = {taken.name: taken.annotation for taken in keywords}
     return call
-
-
-def _is_group(annotation: object) -> bool:
-    return is_dataclass(annotation)
-
-
-def _take(group: type, options: Mapping[str, Parameter], given: dict[str, Any]) -> Any:
-    """Make a group of what was given for its options, which are taken away."""
-    return group(**{name: given.pop(name) for name in options})
 
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]

@@ -11,6 +11,7 @@ from typer.core import TyperCommand
 
 import indistinct
 from indistinct.cli.command import CommandLine, Group
+from indistinct.cli.options import option
 
 COMMANDS = {
     "demo": "setup.demo",
@@ -121,10 +122,8 @@ def _print_version(is_asked: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+        bool, option("Print the version and leave.", "--version", callback=_print_version, is_eager=True)
     ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an unexpected error; it may quote cells.")
-    ] = False,
+    debug: Annotated[bool, option("Show the traceback of an unexpected error; it may quote cells.", "--debug")] = False,
 ) -> None:
     """Release tables of people in which nobody can be singled out, and prove it."""

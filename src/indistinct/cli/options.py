@@ -18,54 +18,54 @@ FORMATS = "{formats}"
 SERVER_TABLES = (
     "a table of PostgreSQL (postgresql://host/database?table=schema.name) or SQLite (sqlite:///file.db?table=name)"
 )
-PolicyPath = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file.", show_default=False)]
-Table = Annotated[
-    str,
-    typer.Argument(metavar="TABLE", help=f"The private table: {FORMATS}, or {SERVER_TABLES}.", show_default=False),
-]
-ReleasePath = Annotated[
-    str,
-    typer.Argument(metavar="RELEASE", help="A folder that anonymize wrote, or any table file.", show_default=False),
-]
+
+
+def option(words: str, *flags: str, **settings: Any) -> Any:
+    """Return an option with its words of help; Typer makes the flag of the parameter's name if none is given."""
+    return typer.Option(*flags, help=words, **settings)
+
+
+def argument(metavar: str, words: str, **settings: Any) -> Any:
+    """Return an argument with its name and its words of help."""
+    return typer.Argument(metavar=metavar, help=words, show_default=False, **settings)
+
+
+PolicyPath = Annotated[Path, argument("POLICY", "The policy file.")]
+Table = Annotated[str, argument("TABLE", f"The private table: {FORMATS}, or {SERVER_TABLES}.")]
+ReleasePath = Annotated[str, argument("RELEASE", "A folder that anonymize wrote, or any table file.")]
 EarlierPolicies = Annotated[
     list[Path] | None,
-    typer.Option(
+    option(
+        "The policy of the earlier releases, or one for each in their order. Else POLICY.",
         "--earlier-policy",
         metavar="FILE",
-        help="The policy of the earlier releases, or one for each in their order. Else POLICY.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
+AsJson = Annotated[bool, option("Print one JSON document on stdout.", "--json")]
 MaxTuples = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        help="Generalize before counting where there are more distinct tuples. Else 20 million on Spark, no limit.",
+    option(
+        "Generalize before counting where there are more distinct tuples. Else 20 million on Spark, no limit.", min=1
     ),
 ]
 RandomRaise = Annotated[
     float | None,
-    typer.Option(
-        metavar="SHARE", help="Let chance raise such a share of labels, so that none can be sharpened: 0.1, say."
-    ),
+    option("Let chance raise such a share of labels, so that none can be sharpened: 0.1, say.", metavar="SHARE"),
 ]
-TimeLimit = Annotated[float | None, typer.Option(min=0, help="Seconds that the search may take.")]
+TimeLimit = Annotated[float | None, option("Seconds that the search may take.", min=0)]
 
 LEDGER_HELP = "The ledger: the path of its file, or postgresql://user@host/database."
 Recipient = Annotated[
     str | None,
-    typer.Option(
-        help="Who gets the release: one that the policy names, on its terms; else, with a ledger, anybody's name."
-    ),
+    option("Who gets the release: one that the policy names, on its terms; else, with a ledger, anybody's name."),
 ]
 NamedRecipient = Annotated[
-    str | None,
-    typer.Option("--recipient", metavar="NAME", help="Whose release it is: one that the policy names, on its terms."),
+    str | None, option("Whose release it is: one that the policy names, on its terms.", "--recipient", metavar="NAME")
 ]
 Review = Annotated[
-    str | None, typer.Option(metavar="DATE", help="When to look at it again, such as 2027-05-30.", show_default=False)
+    str | None, option("When to look at it again, such as 2027-05-30.", metavar="DATE", show_default=False)
 ]
-Purpose = Annotated[str, typer.Option(help="What the release is for, as the ledger remembers it.")]
+Purpose = Annotated[str, option("What the release is for, as the ledger remembers it.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +77,14 @@ class Reading:
     """
 
     delimiter: Annotated[
-        str | None, typer.Option(help="What separates the cells of a text file: ',' ';' '|' or tab. Else found out.")
+        str | None, option("What separates the cells of a text file: ',' ';' '|' or tab. Else found out.")
     ] = None
-    encoding: Annotated[str | None, typer.Option(help="How a text file is encoded, such as latin-1. Else UTF-8.")] = (
-        None
-    )
-    sheet: Annotated[str | None, typer.Option(help="Which sheet of an Excel workbook, if it has several.")] = None
-    codes: Annotated[
-        bool, typer.Option("--codes", help="Read codes, not value labels, from Stata, SPSS, SAS files.")
-    ] = False
-    memory: Annotated[
-        str | None, typer.Option(help="How much memory the engine may use, such as 4GB. The rest spills.")
-    ] = None
+    encoding: Annotated[str | None, option("How a text file is encoded, such as latin-1. Else UTF-8.")] = None
+    sheet: Annotated[str | None, option("Which sheet of an Excel workbook, if it has several.")] = None
+    codes: Annotated[bool, option("Read codes, not value labels, from Stata, SPSS, SAS files.", "--codes")] = False
+    memory: Annotated[str | None, option("How much memory the engine may use, such as 4GB. The rest spills.")] = None
     threads: Annotated[
-        int | None, typer.Option(min=1, help="How many threads the engine may use, at most 4 a core. Else one a core.")
+        int | None, option("How many threads the engine may use, at most 4 a core. Else one a core.", min=1)
     ] = None
 
     def arguments(self) -> dict[str, Any]:
@@ -110,13 +104,10 @@ class ReadingAnywhere(Reading):
 
     engine: Annotated[
         str | None,
-        typer.Option(
-            help="duckdb, or spark for Parquet paths, folders and tables that outgrow one machine. Else duckdb."
-        ),
+        option("duckdb, or spark for Parquet paths, folders and tables that outgrow one machine. Else duckdb."),
     ] = None
     master: Annotated[
-        str | None,
-        typer.Option(help="Where Spark runs: local[4], yarn, spark://host:7077 or sc://host:15002. Else here."),
+        str | None, option("Where Spark runs: local[4], yarn, spark://host:7077 or sc://host:15002. Else here.")
     ] = None
 
     def __post_init__(self) -> None:
@@ -136,9 +127,9 @@ class ReadingAnywhere(Reading):
 class WritingOptions:
     """How a release is written to its folder."""
 
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the release that the folder holds.")] = False
+    replace: Annotated[bool, option("Replace the release that the folder holds.", "--replace")] = False
     allow_unsafe: Annotated[
-        bool, typer.Option("--allow-unsafe", help="Write a release that fails its recount; its manifest says so.")
+        bool, option("Write a release that fails its recount; its manifest says so.", "--allow-unsafe")
     ] = False
 
 
@@ -147,13 +138,13 @@ class PeopleOptions:
     """Whom a release is about, as the ledger takes it."""
 
     source: Annotated[
-        str, typer.Option(help="Which people the table is about: releases of the same people have the same source.")
+        str, option("Which people the table is about: releases of the same people have the same source.")
     ] = "main"
     key: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A column by which people are recognised; repeat it. Else the identifiers, or the whole row. Where "
-            "the policy says whose row it is, a column that tells a person's rows apart."
+        option(
+            "A column by which people are recognised; repeat it. Else the identifiers, or the whole row. Where the "
+            "policy says whose row it is, a column that tells a person's rows apart."
         ),
     ] = None
 
@@ -172,15 +163,12 @@ class TermsOptions(PeopleOptions):
 
     colluding: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A recipient who might put releases together with this one; repeat it, or say none. Else all of them."
-        ),
+        option("A recipient who might put releases together with this one; repeat it, or say none. Else all of them."),
     ] = None
     again: Annotated[
         str | None,
-        typer.Option(
-            help="Keep to earlier releases: consistent (tell nobody further apart) or based (nothing more specific "
-            "either)."
+        option(
+            "Keep to earlier releases: consistent (tell nobody further apart) or based (nothing more specific either)."
         ),
     ] = None
 
@@ -197,9 +185,7 @@ class EnteringOptions(TermsOptions):
 
     ledger: Annotated[
         str | None,
-        typer.Option(
-            "--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER", help=f"Check and enter it. {LEDGER_HELP}"
-        ),
+        option(f"Check and enter it. {LEDGER_HELP}", "--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER"),
     ] = None
     recipient: Recipient = None
     purpose: Purpose = ""

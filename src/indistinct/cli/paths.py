@@ -7,9 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from indistinct.cli.options import FORMATS, SERVER_TABLES
+from indistinct.cli.options import FORMATS, SERVER_TABLES, argument
 from indistinct.errors import OutputError, PolicyError, TableError
 
 if TYPE_CHECKING:
@@ -17,10 +15,9 @@ if TYPE_CHECKING:
 
 Tables = Annotated[
     list[str],
-    typer.Argument(
-        metavar="TABLE...",
-        help=f"The private table: {FORMATS}, or {SERVER_TABLES}. Of a policy of several tables each, as NAME=TABLE.",
-        show_default=False,
+    argument(
+        "TABLE...",
+        f"The private table: {FORMATS}, or {SERVER_TABLES}. Of a policy of several tables each, as NAME=TABLE.",
     ),
 ]
 

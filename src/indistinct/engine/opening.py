@@ -46,20 +46,28 @@ class ReadingOptions(TypedDict, total=False):
     """Where a table has more distinct quasi-identifiers, some are generalized before they are counted."""
 
 
-def open_table(source: object, **reading: Unpack[ReadingOptions]) -> Rows:
+def open_table(
+    source: object,
+    *,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    codes: bool = False,
+    engine: object = None,
+    master: str | None = None,
+    max_tuples: int | None = None,
+) -> Rows:
     """Return the rows of a table of any kind, without copying them where possible.
 
-    ``reading`` is what ``ReadingOptions`` lists. DataFrames of Spark stay there whatever ``engine`` says.
+    ``ReadingOptions`` says what the options are. DataFrames of Spark stay there whatever ``engine`` says.
 
     >>> import pyarrow as pa
     >>> with open_table(pa.table({"zip": ["02138", "02139", None]})) as rows:
     ...     rows.encode(["zip"]).values["zip"]
     ('02138', '02139', None)
     """
-    if unknown := [name for name in reading if name not in ReadingOptions.__annotations__]:
-        raise TypeError(f"open_table() got an unexpected keyword argument {unknown[0]!r}")
-    max_tuples, engine = reading.get("max_tuples"), reading.get("engine")
-    limits = reading.get("memory_limit"), reading.get("threads")
     if isinstance(source, Rows):
         return source if max_tuples is None else source.with_max_tuples(max_tuples)
     path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
@@ -69,14 +77,14 @@ def open_table(source: object, **reading: Unpack[ReadingOptions]) -> Rows:
     if path is not None and "://" in path and is_address(path):
         rows: Rows = _open_in_database(path, engine)
     elif kind == "spark" or (path is not None and engine not in (None, "duckdb")):
-        rows = _open_in_spark(source, path, engine, reading.get("master"), *limits)
+        rows = _open_in_spark(source, path, engine, master, memory_limit, threads)
     else:
-        session = Session(f"the {kind} table" if path is None else Path(path).name, *limits)
+        session = Session(f"the {kind} table" if path is None else Path(path).name, memory_limit, threads)
         try:
             if kind is not None:
                 rows = open_frame(source, kind, session)
             else:
-                rows = _open_path(str(path), session, _of_files(reading))
+                rows = _open_path(str(path), session, FileReading(delimiter, encoding, sheet=sheet, codes=codes))
         except BaseException:
             session.close()
             raise
@@ -98,16 +106,6 @@ def use_table(source: object, **reading: Unpack[ReadingOptions]) -> Iterator[Row
     finally:
         if rows is not source:
             rows.close()
-
-
-def _of_files(reading: ReadingOptions) -> FileReading:
-    """Return what is said of files alone."""
-    return FileReading(
-        reading.get("delimiter"),
-        reading.get("encoding"),
-        sheet=reading.get("sheet"),
-        codes=reading.get("codes", False),
-    )
 
 
 def _open_in_spark(

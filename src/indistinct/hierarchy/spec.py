@@ -43,27 +43,26 @@ class WrittenForm:
     """How a kind of hierarchy is written: its options, the one that may stand alone first, and how it is built."""
 
     option_names: tuple[str, ...]
-    build: Callable[[dict[str, Any]], Hierarchy]
+    builder: Callable[..., Hierarchy]
     needs_first: bool = True
+    spread: str = ""
+    """The option that the builder takes as positional arguments, if there is one."""
+
+    def build(self, options: Mapping[str, Any]) -> Hierarchy:
+        """Build a hierarchy with these options."""
+        rest = dict(options)
+        items = rest.pop(self.spread, [])
+        return self.builder(*(items if isinstance(items, (list, tuple)) else [items]), **rest)
 
 
-def _spread_option(builder: Callable[..., Hierarchy], name: str) -> Callable[[dict[str, Any]], Hierarchy]:
-    """Return a builder that takes one of its options as positional arguments."""
-
-    def build(options: dict[str, Any]) -> Hierarchy:
-        items = options.pop(name, [])
-        return builder(*(items if isinstance(items, (list, tuple)) else [items]), **options)
-
-    return build
-
-
-def _build_catalogued(kind: str) -> Callable[[dict[str, Any]], Hierarchy]:
+def _catalogued(kind: str) -> Callable[..., Hierarchy]:
     """Return the builder of a kind of the catalogue, which is loaded when one is built."""
 
-    def build(options: dict[str, Any]) -> Hierarchy:
+    def build(*levels: str, **options: Any) -> Hierarchy:
         from indistinct.hierarchy.catalogue import known_codes as catalogue
 
-        return _spread_option(getattr(catalogue, kind), "levels")(options)
+        made: Hierarchy = getattr(catalogue, kind)(*levels, **options)
+        return made
 
     return build
 
@@ -72,20 +71,21 @@ CODES = ("icd10", "icd10_cm", "icd9", "isco", "nace", "naics")
 CATALOGUED = ("countries", "us_states", "us_zip", "nuts", *CODES, "education", "age")
 """The kinds of the catalogue, in its order."""
 FORMS = {
-    "levels": WrittenForm(("source", "top", "names", "delimiter"), lambda options: levels(**options)),
-    "tree": WrittenForm(("nodes", "top", "names"), lambda options: tree(**options)),
-    "intervals": WrittenForm(("widths", "origin", "low", "high", "top"), _spread_option(intervals, "widths")),
-    "prefix": WrittenForm(("length", "keep", "mask", "top"), lambda options: prefix(**options), needs_first=False),
-    "dates": WrittenForm(("levels", "format", "latest", "top"), _spread_option(dates, "levels")),
-    "rounding": WrittenForm(("units", "top"), _spread_option(rounding, "units")),
-    "top_bottom": WrittenForm(("bounds", "top"), _spread_option(top_bottom, "bounds")),
-    "suppress": WrittenForm(("label",), lambda options: suppress(**options), needs_first=False),
-    "keep": WrittenForm((), lambda options: keep(), needs_first=False),
+    "levels": WrittenForm(("source", "top", "names", "delimiter"), levels),
+    "tree": WrittenForm(("nodes", "top", "names"), tree),
+    "intervals": WrittenForm(("widths", "origin", "low", "high", "top"), intervals, spread="widths"),
+    "prefix": WrittenForm(("length", "keep", "mask", "top"), prefix, needs_first=False),
+    "dates": WrittenForm(("levels", "format", "latest", "top"), dates, spread="levels"),
+    "rounding": WrittenForm(("units", "top"), rounding, spread="units"),
+    "top_bottom": WrittenForm(("bounds", "top"), top_bottom, spread="bounds"),
+    "suppress": WrittenForm(("label",), suppress, needs_first=False),
+    "keep": WrittenForm((), keep, needs_first=False),
     **{
         kind: WrittenForm(
             ("levels", *(["small"] if kind == "us_zip" else []), "top"),
-            _build_catalogued(kind),
+            _catalogued(kind),
             needs_first=False,
+            spread="levels",
         )
         for kind in CATALOGUED
     },

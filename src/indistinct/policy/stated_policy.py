@@ -407,18 +407,18 @@ def policy_digest(policy: Policy, *, heeds_names: bool = True) -> str:
 
     Without ``heeds_names`` neither is what columns are called in the release.
     """
-    said = StatedPolicy.of(policy).to_dict()
-    del said["algorithm"]
-    parts = {name: part.policy for name, part in policy.parts.items()} if policy.tables else {"": policy}
-    for name, part in parts.items():
-        table = said["tables"][name] if name else said
-        table["eligible"] = [[condition.column, condition.op, str(condition.value)] for condition in part.eligible]
-        for column, one in table["columns"].items():
-            if codes := part.columns[column].missing_codes:
-                one["missing_codes"] = sorted(codes)
-            if (members := part.columns[column].set) is not None:
-                one["set"] = members.describe()
-            if not heeds_names:
-                one.pop("rename", None)
-    said["privacy"] = [model.describe() for model in policy.privacy]
-    return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
+    left_out: Any = {"algorithm": True, "privacy": True}
+    if not heeds_names:
+        names = {"__all__": {"rename"}}
+        left_out |= {"columns": names, "tables": {"__all__": {"columns": names}}}
+    stated = StatedPolicy.of(policy).model_dump(mode="json", exclude_none=True, exclude=left_out)
+    private = {
+        name: {
+            "eligible": [[condition.column, condition.op, str(condition.value)] for condition in part.policy.eligible],
+            "codes": {own: sorted(one.missing_codes) for own, one in part.policy.columns.items() if one.missing_codes},
+            "sets": {own: one.set.describe() for own, one in part.policy.columns.items() if one.set is not None},
+        }
+        for name, part in policy.parts.items()
+    }
+    models = [model.describe() for model in policy.privacy]
+    return hashlib.sha256(json.dumps([stated, private, models], sort_keys=True, default=str).encode()).hexdigest()

@@ -62,27 +62,30 @@ def report_facts(
     *,
     edition: Edition = "internal",
     watch: Watch | None = None,
-    **options: Unpack[ReportOptions],
+    original: Any = None,
+    external: Any = None,
+    earlier: Sequence[Any] = (),
+    population: Any = None,
+    ledger: Any = None,
+    about: Mapping[str, str] | None = None,
+    **reading: Unpack[ReadingOptions],
 ) -> dict[str, Any]:
     """Return all that a report says, as JSON takes it.
 
-    ``release`` is a Release or a release folder; ``ReportOptions`` lists the ``options``.
+    ``release`` is a Release or a release folder; ``ReportOptions`` says what the others are.
     """
-    reading: dict[str, Any] = {name: value for name, value in options.items() if name in ReadingOptions.__annotations__}
-    about = options.get("about") or {}
+    about = about or {}
     if mistakes := about_mistakes(about):
         raise PolicyError(mistakes)
-    if unknown := [name for name in options if name not in ReportOptions.__annotations__]:
-        raise TypeError(f"a report takes no {unknown[0]!r}")
     watch = watch or Watch()
     watch.report("report")
-    with open_subject(release, policy, edition, options.get("original"), **reading) as subject:
-        limits_of_engine = {name: value for name, value in reading.items() if name in ("memory_limit", "threads")}
-        attacks = attack_outcomes(
-            subject, options.get("external"), options.get("earlier", ()), watch=watch, **limits_of_engine
-        )
-        entries = ledger_entries(subject, options.get("ledger"))
-        risk = risks(subject, options.get("population"), **limits_of_engine)
+    with open_subject(release, policy, edition, original, **reading) as subject:
+        limits_of_engine: dict[str, Any] = {
+            name: value for name, value in reading.items() if name in ("memory_limit", "threads")
+        }
+        attacks = attack_outcomes(subject, external, earlier, watch=watch, **limits_of_engine)
+        entries = ledger_entries(subject, ledger)
+        risk = risks(subject, population, **limits_of_engine)
         unicity = release_unicity(subject)
         return {
             "edition": edition,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import LEDGER_HELP, AsJson, NamedRecipient, PolicyPath, Reading
+from indistinct.cli.options import LEDGER_HELP, AsJson, NamedRecipient, PolicyPath, Reading, argument, option
 from indistinct.cli.paths import policy_of_recipient, tables_given
 from indistinct.errors import ExposedError, VerificationError
 from indistinct.showing.words import counted
@@ -21,32 +21,26 @@ MOST_SHOWN = 12
 
 def dossier(
     policy_path: PolicyPath,
-    release: Annotated[
-        Path, typer.Argument(metavar="RELEASE", help="A folder that anonymize wrote.", show_default=False)
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the documents.")],
+    release: Annotated[Path, argument("RELEASE", "A folder that anonymize wrote.")],
+    output: Annotated[Path, option("The folder of the documents.", "--output", "-o", metavar="FOLDER")],
     original: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TABLE", help="The private table; each of several as NAME=TABLE."),
+        list[str] | None, option("The private table; each of several as NAME=TABLE.", metavar="TABLE")
     ] = None,
     external: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="A table that names people, to link the release with.")
+        str | None, option("A table that names people, to link the release with.", metavar="TABLE")
     ] = None,
     earlier: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="RELEASE", help="An earlier release of the same source and policy; repeat it."),
+        list[Path] | None, option("An earlier release of the same source and policy; repeat it.", metavar="RELEASE")
     ] = None,
-    population: Annotated[
-        str | None, typer.Option(help="How many people the table was drawn from, or a table of them.")
-    ] = None,
+    population: Annotated[str | None, option("How many people the table was drawn from, or a table of them.")] = None,
     ledger: Annotated[
-        str | None, typer.Option("--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER", help=LEDGER_HELP)
+        str | None, option(LEDGER_HELP, "--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER")
     ] = None,
     recipient: NamedRecipient = None,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="REGIME", help="A document for this regime alone; repeat it. Else all.")
+        list[str] | None, option("A document for this regime alone; repeat it. Else all.", metavar="REGIME")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the dossier that the folder holds.")] = False,
+    replace: Annotated[bool, option("Replace the dossier that the folder holds.", "--replace")] = False,
     *,
     reading: Reading,
     as_json: AsJson = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import LEDGER_HELP, AsJson
+from indistinct.cli.options import LEDGER_HELP, AsJson, argument, option
 from indistinct.cli.paths import refuse_place
 from indistinct.errors import ExposedError, PolicyError, VerificationError
 from indistinct.showing.words import counted
@@ -18,31 +18,27 @@ if TYPE_CHECKING:
 
 
 def review(
-    url: Annotated[
-        str, typer.Argument(metavar="LEDGER", envvar="INDISTINCT_LEDGER", help=LEDGER_HELP, show_default=False)
-    ],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The page of the review: .html.")
-    ] = None,
+    url: Annotated[str, argument("LEDGER", LEDGER_HELP, envvar="INDISTINCT_LEDGER")],
+    output: Annotated[Path | None, option("The page of the review: .html.", "--output", "-o", metavar="FILE")] = None,
     register: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the register of all releases: .csv or .html.")
+        Path | None, option("Also write the register of all releases: .csv or .html.", metavar="FILE")
     ] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="N|DATE", help="Recount and attack entries since then; all are joined.")
+        str | None, option("Recount and attack entries since then; all are joined.", metavar="N|DATE")
     ] = None,
     external: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="A table that names people, such as a new voter list.")
+        str | None, option("A table that names people, such as a new voter list.", metavar="TABLE")
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="The largest risk that is accepted now, where a policy accepts more.")
+        float | None, option("The largest risk that is accepted now, where a policy accepts more.")
     ] = None,
     colluding: Annotated[
-        str, typer.Option(help="all: everybody's releases are put together; none: those of each recipient.")
+        str, option("all: everybody's releases are put together; none: those of each recipient.")
     ] = "all",
     state: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where an interrupted review goes on. Else beside the page.")
+        Path | None, option("Where an interrupted review goes on. Else beside the page.", metavar="FILE")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the files if they exist.")] = False,
+    replace: Annotated[bool, option("Replace the files if they exist.", "--replace")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Recount, attack and join every release of a ledger anew, and say what fell, whom to notify and what is due.

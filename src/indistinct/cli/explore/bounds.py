@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Reading, ReleasePath
+from indistinct.cli.options import AsJson, Reading, ReleasePath, argument, option
 from indistinct.showing.numbers import figure
 
 if TYPE_CHECKING:
@@ -19,23 +17,21 @@ def bounds(
     release: ReleasePath,
     query: Annotated[
         str,
-        typer.Argument(
-            metavar="QUERY",
-            help="count, mean(age), rate(ill=flu) or linear(paid ~ age); then 'where sex=f and age>=65', 'by sex'.",
-            show_default=False,
+        argument(
+            "QUERY", "count, mean(age), rate(ill=flu) or linear(paid ~ age); then 'where sex=f and age>=65', 'by sex'."
         ),
     ],
     policy: Annotated[
-        Path | None, typer.Option(metavar="POLICY", help="The policy, where labels do not say what they cover.")
+        Path | None, option("The policy, where labels do not say what they cover.", metavar="POLICY")
     ] = None,
     between: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=…", help="What is possible at all, as age=0:120 or sex=f,m; may be repeated."),
+        option("What is possible at all, as age=0:120 or sex=f,m; may be repeated.", metavar="COLUMN=…"),
     ] = None,
-    whole: Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="A column of whole numbers.")] = None,
+    whole: Annotated[list[str] | None, option("A column of whole numbers.", metavar="COLUMN")] = None,
     *,
     with_left_out: Annotated[
-        bool, typer.Option("--with-left-out", help="Count the rows that were left out, each as anything.")
+        bool, option("Count the rows that were left out, each as anything.", "--with-left-out")
     ] = False,
     reading: Reading,
     as_json: AsJson = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, NamedRecipient, PolicyPath, ReadingAnywhere
+from indistinct.cli.options import AsJson, NamedRecipient, PolicyPath, ReadingAnywhere, option
 from indistinct.cli.paths import Tables, policy_of_recipient, tables_given
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ def check(
     policy_path: PolicyPath,
     tables: Tables,
     show_values: Annotated[
-        bool,
-        typer.Option("--show-values", help="Show the values that a hierarchy lacks: cells of the private table."),
+        bool, option("Show the values that a hierarchy lacks: cells of the private table.", "--show-values")
     ] = False,
     recipient: NamedRecipient = None,
     *,

@@ -11,7 +11,7 @@ import typer
 
 from indistinct.atomic_files import write_whole
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, PolicyPath, Reading, without_none
+from indistinct.cli.options import AsJson, PolicyPath, Reading, option, without_none
 from indistinct.cli.paths import Tables, refuse_place, tables_given
 from indistinct.errors import (
     InfeasibleError,
@@ -46,51 +46,50 @@ def compare(
     policy_path: PolicyPath,
     tables: Tables,
     algorithm: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="An algorithm to compare; may be repeated. Else all.")
+        list[str] | None, option("An algorithm to compare; may be repeated. Else all.", metavar="NAME")
     ] = None,
     measure: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "What counts, such as precision, loss or discernibility; query-error if there are queries. Else the "
+            "policy's measure.",
             metavar="NAME",
-            help="What counts, such as precision, loss or discernibility; query-error if there are queries. "
-            "Else the policy's measure.",
         ),
     ] = None,
     queries: Annotated[
-        bool, typer.Option("--queries", help="Also ask every release COUNT(*) queries, and show how far they go wrong.")
+        bool, option("Also ask every release COUNT(*) queries, and show how far they go wrong.", "--queries")
     ] = False,
-    number: Annotated[int | None, typer.Option(min=1, help="How many queries. Else 1000.")] = None,
+    number: Annotated[int | None, option("How many queries. Else 1000.", min=1)] = None,
     dimensions: Annotated[
-        int | None, typer.Option(min=1, help="How many quasi columns a query asks about. Else 4, or all.")
+        int | None, option("How many quasi columns a query asks about. Else 4, or all.", min=1)
     ] = None,
     selectivity: Annotated[
-        float | None, typer.Option(help="The share of the rows that a query is to match, about. Else 0.05.")
+        float | None, option("The share of the rows that a query is to match, about. Else 0.05.")
     ] = None,
     sensitive: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The sensitive column of the queries, if there are several.")
+        str | None, option("The sensitive column of the queries, if there are several.", metavar="COLUMN")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Draws other queries. Else 0.")] = None,
+    seed: Annotated[int | None, option("Draws other queries. Else 0.", min=0)] = None,
     utility: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Also map what each release is worth beside its risk: by k-marginal, by a regression such as 'stay ~ age "
+            "+ sex', or by a model, target=COLUMN.",
             metavar="WHAT",
-            help="Also map what each release is worth beside its risk: by k-marginal, by a regression such as "
-            "'stay ~ age + sex', or by a model, target=COLUMN.",
         ),
     ] = None,
     k: Annotated[
-        list[int] | None, typer.Option("--k", min=2, help="Let every algorithm release with this k; may be repeated.")
+        list[int] | None, option("Let every algorithm release with this k; may be repeated.", "--k", min=2)
     ] = None,
     chart: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a chart of losses and times there, or the map of --utility (.svg)."),
+        Path | None, option("Write a chart of losses and times there, or the map of --utility (.svg).", metavar="FILE")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the chart if it exists.")] = False,
+    replace: Annotated[bool, option("Replace the chart if it exists.", "--replace")] = False,
     *,
     reading: Reading,
     time_limit: Annotated[
         float | None,
-        typer.Option(min=0, help="Seconds that the search of each algorithm may take. Else those that take long end."),
+        option("Seconds that the search of each algorithm may take. Else those that take long end.", min=0),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

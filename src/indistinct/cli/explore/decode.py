@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from indistinct.atomic_files import write_whole
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Reading, ReleasePath
+from indistinct.cli.options import AsJson, Reading, ReleasePath, option
 from indistinct.cli.paths import refuse_place
 
 if TYPE_CHECKING:
@@ -18,19 +16,19 @@ if TYPE_CHECKING:
 
 def decode(
     release: ReleasePath,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Written there: .parquet or .csv.")],
+    output: Annotated[Path, option("Written there: .parquet or .csv.", "--output", "-o", metavar="FILE")],
     how: Annotated[
         str,
-        typer.Option(
-            help="bounds: lowest, highest and middle beside each label; spread: means, and weights of categories; "
-            "middle: middles and likeliest values; draw: one value for each cell."
+        option(
+            "bounds: lowest, highest and middle beside each label; spread: means, and weights of categories; middle: "
+            "middles and likeliest values; draw: one value for each cell."
         ),
     ] = "bounds",
     policy: Annotated[
-        Path | None, typer.Option(metavar="POLICY", help="The policy, where labels do not say what they cover.")
+        Path | None, option("The policy, where labels do not say what they cover.", metavar="POLICY")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Draws other values.")] = 0,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the file if it exists.")] = False,
+    seed: Annotated[int, option("Draws other values.", min=0)] = 0,
+    replace: Annotated[bool, option("Replace the file if it exists.", "--replace")] = False,
     *,
     reading: Reading,
     as_json: AsJson = False,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from indistinct.atomic_files import write_whole
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, PolicyPath, Reading, Table, TimeLimit
+from indistinct.cli.options import AsJson, PolicyPath, Reading, Table, TimeLimit, option
 from indistinct.cli.paths import refuse_place
 from indistinct.errors import PolicyError
 from indistinct.showing.numbers import figure
@@ -35,30 +33,25 @@ def frontier(
     policy_path: PolicyPath,
     table: Table,
     ks: Annotated[
-        str | None, typer.Option("--ks", help="The ks to ask for, such as 2,5,10 or 2-100. The policy's own is added.")
+        str | None, option("The ks to ask for, such as 2,5,10 or 2-100. The policy's own is added.", "--ks")
     ] = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option(
-            help="What counts, such as precision, loss or discernibility; may be repeated, the first is shown."
-        ),
+        option("What counts, such as precision, loss or discernibility; may be repeated, the first is shown."),
     ] = None,
     limits: Annotated[
-        str,
-        typer.Option(
-            help="Suppression limits, such as 0,0.01,5: shares, or whole numbers of rows. The policy's is added."
-        ),
+        str, option("Suppression limits, such as 0,0.01,5: shares, or whole numbers of rows. The policy's is added.")
     ] = LIMITS,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Write every node and k (.parquet), the best releases (.json) or a chart (.svg).",
             "--output",
             "-o",
             metavar="FILE",
-            help="Write every node and k (.parquet), the best releases (.json) or a chart (.svg).",
         ),
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the file if it exists.")] = False,
+    replace: Annotated[bool, option("Replace the file if it exists.", "--replace")] = False,
     *,
     reading: Reading,
     time_limit: TimeLimit = None,
@@ -95,7 +88,14 @@ def frontier(
     }
     if output is not None:
         watch.report("write")
-        _write(output, found, content, lambda: _chart(found, all_limits, first).svg())
+        if output.suffix == ".parquet":
+            import pyarrow.parquet
+
+            write_whole(output, lambda partial: pyarrow.parquet.write_table(found.to_arrow(), partial))
+        elif output.suffix == ".svg":
+            write_whole(output, _chart(found, all_limits, first).svg())
+        else:
+            write_whole(output, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     if as_json:
         show.document(content | {"written": None if output is None else str(output)})
         return
@@ -264,14 +264,3 @@ def _summarize(found: Frontier, own: Point | None, k: int, limit: int | float) -
         f"{counted(own.suppressed, 'row')} of {found.rows:,} suppressed"
     )
     show.say(f"  levels: {climbed or 'nothing is generalized'}; {len(found.nodes):,} nodes were counted", show.QUIET)
-
-
-def _write(path: Path, found: Frontier, content: dict[str, Any], drawn: Callable[[], str]) -> None:
-    """Write a frontier as the kind of file that its name says."""
-    if path.suffix == ".parquet":
-        import pyarrow.parquet
-
-        write_whole(path, lambda partial: pyarrow.parquet.write_table(found.to_arrow(), partial))
-    else:
-        text = drawn() if path.suffix == ".svg" else json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-        write_whole(path, text)

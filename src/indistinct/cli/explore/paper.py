@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson
+from indistinct.cli.options import AsJson, argument, option
 from indistinct.errors import PolicyError, VerificationError
 from indistinct.showing.numbers import figure as number_text
 
@@ -18,13 +18,10 @@ MARKS = {"same": True, "known difference": None, "not printed": None, "not compu
 
 
 def paper(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[FIGURE]", help="Its name. Else all are listed.", show_default=False)
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Compute all but those that take long.")] = False,
+    name: Annotated[str | None, argument("[FIGURE]", "Its name. Else all are listed.")] = None,
+    every: Annotated[bool, option("Compute all but those that take long.", "--all")] = False,
     adult: Annotated[
-        str | None,
-        typer.Option(metavar="PATH", help="UCI Adult: the folder of its files, or a table. Else it is made up."),
+        str | None, option("UCI Adult: the folder of its files, or a table. Else it is made up.", metavar="PATH")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, Reading
+from indistinct.cli.options import AsJson, Reading, option
 from indistinct.cli.paths import Tables, only_table, tables_given
 from indistinct.showing.numbers import figure, percent
 from indistinct.showing.words import counted
@@ -32,28 +30,26 @@ def risk(
     tables: Tables,
     quasi: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column that others may know. Else the policy's, or those that look so."),
+        option("A column that others may know. Else the policy's, or those that look so.", metavar="COLUMN"),
     ] = None,
-    policy: Annotated[Path | None, typer.Option(metavar="POLICY", help="A policy file, for its quasi columns.")] = None,
+    policy: Annotated[Path | None, option("A policy file, for its quasi columns.", metavar="POLICY")] = None,
     person: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column that says whose row it is: count people. Else the policy's."),
+        option("A column that says whose row it is: count people. Else the policy's.", metavar="COLUMN"),
     ] = None,
     population: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER|TABLE", help="How many people the table was drawn from, or a table of them."),
+        str | None, option("How many people the table was drawn from, or a table of them.", metavar="NUMBER|TABLE")
     ] = None,
     weights: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="A column that says for how many people each row stands.")
+        str | None, option("A column that says for how many people each row stands.", metavar="COLUMN")
     ] = None,
     threshold: Annotated[
-        float, typer.Option(min=0, max=1, help="Count records with a larger chance to be found as at risk.")
+        float, option("Count records with a larger chance to be found as at risk.", min=0, max=1)
     ] = 0.2,
-    most: Annotated[int, typer.Option(min=0, help="The most columns of a set that is looked at.")] = 3,
-    nearly: Annotated[float, typer.Option(min=0, max=1, help="The share of rows alone that is nearly all.")] = 0.95,
+    most: Annotated[int, option("The most columns of a set that is looked at.", min=0)] = 3,
+    nearly: Annotated[float, option("The share of rows alone that is nearly all.", min=0, max=1)] = 0.95,
     row: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="NUMBER", help="Why is this row at risk, and what would help? Shows its cells."),
+        int | None, option("Why is this row at risk, and what would help? Shows its cells.", min=1, metavar="NUMBER")
     ] = None,
     *,
     reading: Reading,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, PolicyPath, Reading, TimeLimit
+from indistinct.cli.options import AsJson, PolicyPath, Reading, TimeLimit, option
 from indistinct.cli.paths import Tables, tables_given
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -21,14 +19,12 @@ def solutions(
     tables: Tables,
     preference: Annotated[
         str,
-        typer.Option(
-            help="Which one is preferred: min-absolute, min-relative, max-distribution, min-suppression, "
-            "highest-absolute-peak, highest-relative-peak, fewest-attributes or most-attributes."
+        option(
+            "Which one is preferred: min-absolute, min-relative, max-distribution, min-suppression, highest-absolute- "
+            "peak, highest-relative-peak, fewest-attributes or most-attributes."
         ),
     ] = "min-absolute",
-    most: Annotated[
-        int | None, typer.Option(min=1, help="How many to show, the preferred one among them. Else all.")
-    ] = None,
+    most: Annotated[int | None, option("How many to show, the preferred one among them. Else all.", min=1)] = None,
     *,
     reading: Reading,
     time_limit: TimeLimit = None,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, PolicyPath, Reading, ReleasePath, without_none
+from indistinct.cli.options import AsJson, PolicyPath, Reading, ReleasePath, option, without_none
 from indistinct.showing.numbers import figure, percent
 
 if TYPE_CHECKING:
@@ -26,36 +24,33 @@ SHOWN_PAIRS = 10
 def utility(
     policy_path: PolicyPath,
     release: ReleasePath,
-    original: Annotated[str, typer.Option(metavar="TABLE", help="The private table.", show_default=False)],
+    original: Annotated[str, option("The private table.", metavar="TABLE", show_default=False)],
     regression: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FORMULA", help="A regression to compare, as 'stay ~ age + sex'; may be repeated."),
+        list[str] | None, option("A regression to compare, as 'stay ~ age + sex'; may be repeated.", metavar="FORMULA")
     ] = None,
     query: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "A query of your own, as 'select sex, avg(stay) from data group by sex', of both; may be repeated.",
             metavar="SQL",
-            help="A query of your own, as 'select sex, avg(stay) from data group by sex', of both; may be repeated.",
         ),
     ] = None,
     draws: Annotated[
-        int, typer.Option(min=0, help="Tables drawn from the release for queries; 0 takes means and likeliest values.")
+        int, option("Tables drawn from the release for queries; 0 takes means and likeliest values.", min=0)
     ] = 5,
     target: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Also train a model of it on releases of 70 % of the rows, made as this one was, and judge it by the "
+        option(
+            "Also train a model of it on releases of 70 % of the rows, made as this one was, and judge it by the "
             "others.",
+            metavar="COLUMN",
         ),
     ] = None,
-    learner: Annotated[str, typer.Option(help="boosting or forest.")] = "boosting",
-    metric: Annotated[str | None, typer.Option(help="A scorer of scikit-learn. Else accuracy, or r2.")] = None,
-    splits: Annotated[int, typer.Option(min=1, help="How often rows are held out.")] = 5,
-    bins: Annotated[
-        int | None, typer.Option(min=2, help="Bins of equal frequency for numbers with more values. Else 20.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Draws other samples.")] = 0,
+    learner: Annotated[str, option("boosting or forest.")] = "boosting",
+    metric: Annotated[str | None, option("A scorer of scikit-learn. Else accuracy, or r2.")] = None,
+    splits: Annotated[int, option("How often rows are held out.", min=1)] = 5,
+    bins: Annotated[int | None, option("Bins of equal frequency for numbers with more values. Else 20.", min=2)] = None,
+    seed: Annotated[int, option("Draws other samples.", min=0)] = 0,
     *,
     reading: Reading,
     as_json: AsJson = False,

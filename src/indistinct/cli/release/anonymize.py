@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from indistinct.cli import show
 from indistinct.cli.options import (
     AsJson,
@@ -19,6 +17,7 @@ from indistinct.cli.options import (
     ReadingAnywhere,
     TimeLimit,
     WritingOptions,
+    option,
     without_none,
 )
 from indistinct.cli.paths import Tables, on_terms_of, tables_given
@@ -49,24 +48,21 @@ class ReleaseOptions(WritingOptions):
     """How a release is written, and what is put beside its tables."""
 
     with_verifier: Annotated[
-        bool,
-        typer.Option("--with-verifier", help="Add verify.py: a recipient recounts the release with Python alone."),
+        bool, option("Add verify.py: a recipient recounts the release with Python alone.", "--with-verifier")
     ] = False
     sign: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Sign it with this private key, made by 'keys new'; recipients verify --key.",
             metavar="KEY",
-            help="Sign it with this private key, made by 'keys new'; recipients verify --key.",
             show_default=False,
         ),
     ] = None
     with_metadata: Annotated[
-        bool,
-        typer.Option("--with-metadata", help="Add croissant.json and ro-crate-metadata.json, for catalogues of data."),
+        bool, option("Add croissant.json and ro-crate-metadata.json, for catalogues of data.", "--with-metadata")
     ] = False
     spreadsheet_safe: Annotated[
-        bool,
-        typer.Option("--spreadsheet-safe", help="Write CSV as a workbook, in which no text is run as a formula."),
+        bool, option("Write CSV as a workbook, in which no text is run as a formula.", "--spreadsheet-safe")
     ] = False
 
     def write(self, release: Release, folder: Path, key: Any) -> None:
@@ -93,20 +89,18 @@ def anonymize(
     tables: Tables,
     output: Annotated[
         str,
-        typer.Option(
+        option(
+            "The folder of the release; or a table of the server where the rows are, by its address.",
             "--output",
             "-o",
             metavar="FOLDER",
-            help="The folder of the release; or a table of the server where the rows are, by its address.",
         ),
     ],
     algorithm: Annotated[
-        str | None,
-        typer.Option(help="Such as lattice, samarati, datafly or regroup, instead of the one that the policy names."),
+        str | None, option("Such as lattice, samarati, datafly or regroup, instead of the one that the policy names.")
     ] = None,
     measure: Annotated[
-        str | None,
-        typer.Option(help="What lattice and regroup optimize, such as precision, loss or discernibility."),
+        str | None, option("What lattice and regroup optimize, such as precision, loss or discernibility.")
     ] = None,
     random_raise: RandomRaise = None,
     *,
@@ -117,10 +111,10 @@ def anonymize(
     time_limit: TimeLimit = None,
     seed: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "For runs that must repeat: the same rows in the same order. As secret as the table.",
             metavar="SECRET",
             envvar="INDISTINCT_SEED",
-            help="For runs that must repeat: the same rows in the same order. As secret as the table.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -287,17 +281,17 @@ def _algorithm_asked_for(
     from indistinct.policy.algorithms import declared_class, options_of
     from indistinct.search import algorithm_named
 
-    asked = {option: value for option, value in options.items() if value is not None}
+    asked = {name: value for name, value in options.items() if value is not None}
     if not asked:
         return algorithm if algorithm in (None, policy.algorithm) else algorithm_named(str(algorithm))
-    name = algorithm or policy.algorithm
-    declared = declared_class(name)
+    chosen = algorithm or policy.algorithm
+    declared = declared_class(chosen)
     known = tuple(asked) if declared is None else options_of(declared)
-    for option, does, instead in OPTIONS_OF_SOME:
-        if option in asked and option not in known:
-            raise PolicyError(f"--{option.replace('_', '-')}: {name} {does}; add --algorithm {instead}")
-    own = policy.options if name == policy.algorithm else {}
-    return algorithm_named(name, **{**own, **asked})
+    for name, does, instead in OPTIONS_OF_SOME:
+        if name in asked and name not in known:
+            raise PolicyError(f"--{name.replace('_', '-')}: {chosen} {does}; add --algorithm {instead}")
+    own = policy.options if chosen == policy.algorithm else {}
+    return algorithm_named(chosen, **{**own, **asked})
 
 
 def release_facts(release: Release, written: str | Path) -> dict[str, object]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, EnteringOptions, PolicyPath, Reading, Table, TimeLimit
+from indistinct.cli.options import AsJson, EnteringOptions, PolicyPath, Reading, Table, TimeLimit, argument, option
 from indistinct.cli.release.anonymize import ReleaseOptions, release_facts, summarize
 from indistinct.showing.numbers import figure
 
@@ -21,21 +19,12 @@ if TYPE_CHECKING:
 
 def apply(
     policy_path: PolicyPath,
-    recoding: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RECODING",
-            help="The folder of the earlier release, or a file that recoding made.",
-            show_default=False,
-        ),
-    ],
+    recoding: Annotated[Path, argument("RECODING", "The folder of the earlier release, or a file that recoding made.")],
     table: Table,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the release.")],
+    output: Annotated[Path, option("The folder of the release.", "--output", "-o", metavar="FOLDER")],
     released: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--with", metavar="RELEASE", help="Count it together with this earlier release as well; repeat it."
-        ),
+        option("Count it together with this earlier release as well; repeat it.", "--with", metavar="RELEASE"),
     ] = None,
     *,
     writing: ReleaseOptions,

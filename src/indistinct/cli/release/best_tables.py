@@ -6,10 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, PolicyPath, Reading, Table, TimeLimit
+from indistinct.cli.options import AsJson, PolicyPath, Reading, Table, TimeLimit, option
 from indistinct.errors import OutputError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -22,10 +20,9 @@ def best_tables(
     policy_path: PolicyPath,
     table: Table,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the release that --choose picks."),
+        Path | None, option("The folder of the release that --choose picks.", "--output", "-o", metavar="FOLDER")
     ] = None,
-    choose: Annotated[int | None, typer.Option(min=1, help="Which of the tables to write, by its number.")] = None,
+    choose: Annotated[int | None, option("Which of the tables to write, by its number.", min=1)] = None,
     *,
     reading: Reading,
     time_limit: TimeLimit = None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, NamedRecipient
+from indistinct.cli.options import AsJson, NamedRecipient, argument, option
 from indistinct.cli.paths import policy_of_recipient
 from indistinct.errors import IndistinctError, TableError, VerificationError
 from indistinct.showing.words import counted
@@ -25,15 +25,10 @@ RELEASED = ("table", "quasi", "sensitive")
 def gate(
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="PATH...",
-            help="Folders, in which every release is looked for, or files, whose release is meant.",
-            show_default=False,
-        ),
+        argument("PATH...", "Folders, in which every release is looked for, or files, whose release is meant."),
     ],
     policy_path: Annotated[
-        Path | None,
-        typer.Option("--policy", metavar="FILE", help="The policy that each of them must be made for and satisfy."),
+        Path | None, option("The policy that each of them must be made for and satisfy.", "--policy", metavar="FILE")
     ] = None,
     recipient: NamedRecipient = None,
     as_json: AsJson = False,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from indistinct.cli import show
 from indistinct.cli.command import CommandLine
-from indistinct.cli.options import AsJson
+from indistinct.cli.options import AsJson, argument
 
 app = CommandLine(name="keys", help="Make and show the keys that releases are signed with.", no_args_is_help=True)
 
@@ -21,10 +19,7 @@ def keys() -> None:
 
 @app.command()
 def new(
-    name: Annotated[
-        Path,
-        typer.Argument(metavar="NAME", help="What the files are called: NAME.key and NAME.pub.", show_default=False),
-    ],
+    name: Annotated[Path, argument("NAME", "What the files are called: NAME.key and NAME.pub.")],
     as_json: AsJson = False,
 ) -> None:
     """Make a key pair: NAME.key signs and stays with you, NAME.pub verifies and is for everybody.
@@ -44,7 +39,7 @@ def new(
 
 @app.command(name="show")
 def fingerprint_of(
-    key: Annotated[Path, typer.Argument(metavar="FILE", help="A public key.", show_default=False)],
+    key: Annotated[Path, argument("FILE", "A public key.")],
     as_json: AsJson = False,
 ) -> None:
     """Show the fingerprint of a public key, to compare it over another way than the one that it came by."""

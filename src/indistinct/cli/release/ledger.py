@@ -19,6 +19,8 @@ from indistinct.cli.options import (
     Recipient,
     Review,
     TermsOptions,
+    argument,
+    option,
 )
 from indistinct.cli.paths import Tables, on_terms_of, tables_given
 from indistinct.errors import LedgerError, RefusedError, VerificationError
@@ -34,27 +36,19 @@ if TYPE_CHECKING:
 app = CommandLine(name="ledger", help="Remember what was released to whom.", no_args_is_help=True)
 
 Ledger = Annotated[
-    str,
-    typer.Option(
-        "--ledger",
-        "-l",
-        metavar="URL",
-        envvar="INDISTINCT_LEDGER",
-        help=LEDGER_HELP,
-        show_default=False,
-    ),
+    str, option(LEDGER_HELP, "--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER", show_default=False)
 ]
 StoreFolder = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "Where the ledger's files are, if they are not where they were when it was made.",
         "--store",
         metavar="FOLDER",
         envvar="INDISTINCT_LEDGER_STORE",
-        help="Where the ledger's files are, if they are not where they were when it was made.",
         show_default=False,
     ),
 ]
-Number = Annotated[int, typer.Argument(min=1, metavar="N", help="The number of the entry.", show_default=False)]
+Number = Annotated[int, argument("N", "The number of the entry.", min=1)]
 
 
 @app.callback()
@@ -66,34 +60,29 @@ def ledger() -> None:
 def init(
     url: Annotated[
         str,
-        typer.Argument(
-            metavar="URL",
-            envvar="INDISTINCT_LEDGER",
-            help="A new file for the ledger, or postgresql://user@host/database.",
-            show_default=False,
-        ),
+        argument("URL", "A new file for the ledger, or postgresql://user@host/database.", envvar="INDISTINCT_LEDGER"),
     ],
     store: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Where the released tables are kept; PostgreSQL needs one. Else URL.store beside the file.",
             metavar="FOLDER",
-            help="Where the released tables are kept; PostgreSQL needs one. Else URL.store beside the file.",
             show_default=False,
         ),
     ] = None,
     witness: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "A new file in which every head is noted, where writers of the ledger cannot change it.",
             metavar="FILE",
-            help="A new file in which every head is noted, where writers of the ledger cannot change it.",
             show_default=False,
         ),
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(help="A budget: what releases of a source may spend together; with --delta.", show_default=False),
+        option("A budget: what releases of a source may spend together; with --delta.", show_default=False),
     ] = None,
-    delta: Annotated[float | None, typer.Option(help="The δ of the budget.", show_default=False)] = None,
+    delta: Annotated[float | None, option("The δ of the budget.", show_default=False)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make an empty ledger: a file and a folder that only you can read, or tables in PostgreSQL and the folder."""
@@ -123,9 +112,9 @@ def init(
 @app.command("list")
 def list_entries(
     url: Ledger,
-    source: Annotated[str | None, typer.Option(help="Only releases of this source.")] = None,
-    recipient: Annotated[str | None, typer.Option(help="Only releases to this recipient.")] = None,
-    due: Annotated[bool, typer.Option("--due", help="Only releases whose day of review has come.")] = False,
+    source: Annotated[str | None, option("Only releases of this source.")] = None,
+    recipient: Annotated[str | None, option("Only releases to this recipient.")] = None,
+    due: Annotated[bool, option("Only releases whose day of review has come.", "--due")] = False,
     folder: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -174,15 +163,13 @@ def show_entry(number: Number, url: Ledger, folder: StoreFolder = None, as_json:
 def verify(
     url: Ledger,
     head: Annotated[
-        str | None, typer.Option(metavar="HASH", help="A head that was noted earlier; it must be in the chain.")
+        str | None, option("A head that was noted earlier; it must be in the chain.", metavar="HASH")
     ] = None,
     witness: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Noted heads. Else those that the ledger was made with."),
+        Path | None, option("Noted heads. Else those that the ledger was made with.", metavar="FILE")
     ] = None,
     release: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="A release of the ledger; the head in its manifest must be in the chain."),
+        Path | None, option("A release of the ledger; the head in its manifest must be in the chain.", metavar="FOLDER")
     ] = None,
     folder: StoreFolder = None,
     as_json: AsJson = False,
@@ -208,9 +195,7 @@ def verify(
 @app.command()
 def export(
     number: Number,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder to write.", show_default=False)
-    ],
+    output: Annotated[Path, option("The folder to write.", "--output", "-o", metavar="FOLDER", show_default=False)],
     url: Ledger,
     folder: StoreFolder = None,
     as_json: AsJson = False,
@@ -244,7 +229,7 @@ def check(
     recipient: Recipient = "public",
     *,
     terms: TermsOptions,
-    algorithm: Annotated[str | None, typer.Option(help="Instead of the one that the policy names.")] = None,
+    algorithm: Annotated[str | None, option("Instead of the one that the policy names.")] = None,
     folder: StoreFolder = None,
     reading: Reading,
     as_json: AsJson = False,
@@ -275,12 +260,10 @@ def check(
 @app.command()
 def add(
     policy_path: PolicyPath,
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The release folder.", show_default=False)],
+    release: Annotated[Path, argument("RELEASE", "The release folder.")],
     url: Ledger,
-    original: Annotated[
-        str, typer.Option(metavar="TABLE", help="The private table that it was made from.", show_default=False)
-    ],
-    recipient: Annotated[str, typer.Option(help="Who got it; 'public' if everybody did.", show_default=False)],
+    original: Annotated[str, option("The private table that it was made from.", metavar="TABLE", show_default=False)],
+    recipient: Annotated[str, option("Who got it; 'public' if everybody did.", show_default=False)],
     purpose: Purpose = "",
     review: Review = None,
     *,

@@ -6,10 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, PolicyPath, Reading, Table, WritingOptions
+from indistinct.cli.options import AsJson, PolicyPath, Reading, Table, WritingOptions, option
 from indistinct.errors import InterruptedSearchError, PolicyError, VerificationError
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
@@ -28,7 +26,7 @@ QUESTION = "generalize which column? (number or name; show COLUMN, undo, done, q
 def mu_argus(
     policy_path: PolicyPath,
     table: Table,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the release.")],
+    output: Annotated[Path, option("The folder of the release.", "--output", "-o", metavar="FOLDER")],
     *,
     writing: WritingOptions,
     reading: Reading,

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, PolicyPath, Reading
+from indistinct.cli.options import AsJson, PolicyPath, Reading, argument, option
 from indistinct.cli.paths import refuse_place
 
 KINDS = (".json", ".csv", ".sql")
@@ -16,25 +14,18 @@ KINDS = (".json", ".csv", ".sql")
 
 def recoding(
     policy_path: PolicyPath,
-    release: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RELEASE", help="A folder that anonymize wrote, or a saved recoding.", show_default=False
-        ),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write it: .json, .sql or .csv.")
-    ],
+    release: Annotated[Path, argument("RELEASE", "A folder that anonymize wrote, or a saved recoding.")],
+    output: Annotated[Path, option("Where to write it: .json, .sql or .csv.", "--output", "-o", metavar="FILE")],
     values: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Also map the values of this table; .sql and .csv need it where hierarchies list no values. The file is "
+            "then as private as the table.",
             metavar="TABLE",
-            help="Also map the values of this table; .sql and .csv need it where hierarchies list no values. The file "
-            "is then as private as the table.",
         ),
     ] = None,
-    table: Annotated[str, typer.Option(help="What the table is called in .sql.")] = "table",
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the file.")] = False,
+    table: Annotated[str, option("What the table is called in .sql.")] = "table",
+    replace: Annotated[bool, option("Replace the file.", "--replace")] = False,
     *,
     reading: Reading,
     as_json: AsJson = False,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import LEDGER_HELP, AsJson, PolicyPath, Reading
+from indistinct.cli.options import LEDGER_HELP, AsJson, PolicyPath, Reading, argument, option
 from indistinct.cli.paths import on_terms_of, tables_given
 from indistinct.errors import ExposedError, OutputError, VerificationError
 
@@ -19,50 +19,40 @@ EXIT_CODES = {"failed": VerificationError.exit_code, "broken": ExposedError.exit
 
 def report(
     policy_path: PolicyPath,
-    release: Annotated[
-        Path, typer.Argument(metavar="RELEASE", help="A folder that anonymize wrote.", show_default=False)
-    ],
+    release: Annotated[Path, argument("RELEASE", "A folder that anonymize wrote.")],
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The page to write: a file that ends in .html."),
+        Path | None, option("The page to write: a file that ends in .html.", "--output", "-o", metavar="FILE")
     ] = None,
     original: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "The private table, which only the internal edition looks at; each of several as NAME=TABLE.",
             metavar="TABLE",
-            help="The private table, which only the internal edition looks at; each of several as NAME=TABLE.",
         ),
     ] = None,
     edition: Annotated[
-        str, typer.Option(help="internal (describes the private table) or public (for whoever gets the release).")
+        str, option("internal (describes the private table) or public (for whoever gets the release).")
     ] = "internal",
     external: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="A table that names people, to link the release with.")
+        str | None, option("A table that names people, to link the release with.", metavar="TABLE")
     ] = None,
     earlier: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="RELEASE", help="An earlier release of the same source and policy; repeat it."),
+        list[Path] | None, option("An earlier release of the same source and policy; repeat it.", metavar="RELEASE")
     ] = None,
     population: Annotated[
-        str | None,
-        typer.Option(help="How many people the table was drawn from, or a table of them, for journalist risk."),
+        str | None, option("How many people the table was drawn from, or a table of them, for journalist risk.")
     ] = None,
     ledger: Annotated[
-        str | None,
-        typer.Option("--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER", help=LEDGER_HELP),
+        str | None, option(LEDGER_HELP, "--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER")
     ] = None,
-    data: Annotated[
-        str | None, typer.Option(help="What the table holds, of whom, from when. Else as in the policy.")
-    ] = None,
-    purpose: Annotated[str | None, typer.Option(help="What the release is for. Else as in the policy.")] = None,
+    data: Annotated[str | None, option("What the table holds, of whom, from when. Else as in the policy.")] = None,
+    purpose: Annotated[str | None, option("What the release is for. Else as in the policy.")] = None,
     recipient: Annotated[
-        str | None, typer.Option(help="Who gets the release: one that the policy names, on its terms, or anybody.")
+        str | None, option("Who gets the release: one that the policy names, on its terms, or anybody.")
     ] = None,
-    decided_by: Annotated[
-        str | None, typer.Option(help="Who decided that the release may leave. Else as in the policy.")
-    ] = None,
-    title: Annotated[str, typer.Option(help="What stands above the page.")] = "Release report",
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the file if it exists.")] = False,
+    decided_by: Annotated[str | None, option("Who decided that the release may leave. Else as in the policy.")] = None,
+    title: Annotated[str, option("What stands above the page.")] = "Release report",
+    replace: Annotated[bool, option("Replace the file if it exists.", "--replace")] = False,
     *,
     reading: Reading,
     as_json: AsJson = False,

@@ -5,28 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, ReadingAnywhere
+from indistinct.cli.options import AsJson, ReadingAnywhere, argument, option
 from indistinct.cli.release.verify import policy_and_release_of
 
 
 def sign(
     policy_and_release: Annotated[
         list[str],
-        typer.Argument(
-            metavar="[POLICY] RELEASE",
-            help="The policy file, and a folder that anonymize wrote; or such a folder alone.",
-            show_default=False,
-        ),
+        argument("[POLICY] RELEASE", "The policy file, and a folder that anonymize wrote; or such a folder alone."),
     ],
-    key: Annotated[
-        Path, typer.Option(metavar="FILE", help="Your private key, made by 'keys new'.", show_default=False)
-    ],
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Put this signature in the place of the one that is there.")
-    ] = False,
+    key: Annotated[Path, option("Your private key, made by 'keys new'.", metavar="FILE", show_default=False)],
+    replace: Annotated[bool, option("Put this signature in the place of the one that is there.", "--replace")] = False,
     *,
     reading: ReadingAnywhere,
     as_json: AsJson = False,

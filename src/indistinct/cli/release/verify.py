@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, NamedRecipient, ReadingAnywhere
+from indistinct.cli.options import AsJson, NamedRecipient, ReadingAnywhere, argument, option
 from indistinct.cli.paths import policy_of_recipient, tables_given
 from indistinct.errors import PolicyError, VerificationError
 
@@ -16,35 +16,26 @@ from indistinct.errors import PolicyError, VerificationError
 def verify(
     policy_and_release: Annotated[
         list[str],
-        typer.Argument(
-            metavar="[POLICY] RELEASE",
-            help="The policy file, and a folder that anonymize wrote or any table file; or such a folder alone.",
-            show_default=False,
+        argument(
+            "[POLICY] RELEASE",
+            "The policy file, and a folder that anonymize wrote or any table file; or such a folder alone.",
         ),
     ],
     sensitive: Annotated[
         str | None,
-        typer.Option(
-            metavar="TABLE", help="The second table of a release of two without a manifest; RELEASE is the quasi table."
-        ),
+        option("The second table of a release of two without a manifest; RELEASE is the quasi table.", metavar="TABLE"),
     ] = None,
     original: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="TABLE",
-            help="The private table, to prove that the release is true; each of several as NAME=TABLE.",
-        ),
+        option("The private table, to prove that the release is true; each of several as NAME=TABLE.", metavar="TABLE"),
     ] = None,
     canonical: Annotated[
-        bool,
-        typer.Option("--canonical", help="Also compare each file with the one canonical writing of its rows."),
+        bool, option("Also compare each file with the one canonical writing of its rows.", "--canonical")
     ] = False,
     key: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The public key of whoever made it: that she signed this very release.",
-            show_default=False,
+        option(
+            "The public key of whoever made it: that she signed this very release.", metavar="FILE", show_default=False
         ),
     ] = None,
     recipient: NamedRecipient = None,

@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 import indistinct
 from indistinct.cli import show
-from indistinct.cli.options import AsJson
+from indistinct.cli.options import AsJson, option
 from indistinct.showing.numbers import figure
 from indistinct.showing.words import counted
 
@@ -33,16 +31,12 @@ REPORTED = "samarati"
 
 def demo(
     save: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Copy the tables and their policy files to this folder.")
+        Path | None, option("Copy the tables and their policy files to this folder.", metavar="FOLDER")
     ] = None,
-    svg: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also save what is shown as a picture.", dir_okay=False)
-    ] = None,
+    svg: Annotated[Path | None, option("Also save what is shown as a picture.", metavar="FILE", dir_okay=False)] = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Also write the report of Samarati's release, one page of HTML.", dir_okay=False
-        ),
+        option("Also write the report of Samarati's release, one page of HTML.", metavar="FILE", dir_okay=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

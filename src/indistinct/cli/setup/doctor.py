@@ -16,7 +16,7 @@ import typer
 
 import indistinct
 from indistinct.cli import show
-from indistinct.cli.options import AsJson
+from indistinct.cli.options import AsJson, option
 from indistinct.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class DoctorFinding:
 
 def doctor(
     compile_kernels: Annotated[
-        bool, typer.Option("--compile", help="Compile the kernels of the usual searches now, not in the first run.")
+        bool, option("Compile the kernels of the usual searches now, not in the first run.", "--compile")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

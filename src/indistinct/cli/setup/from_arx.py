@@ -5,20 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from indistinct.cli import show
-from indistinct.cli.options import AsJson
+from indistinct.cli.options import AsJson, argument, option
 from indistinct.showing.words import counted
 
 
 def from_arx(
-    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="A file that ARX saved.", show_default=False)],
+    project: Annotated[Path, argument("PROJECT", "A file that ARX saved.")],
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FOLDER", help="A new folder for the policy.", show_default=False),
+        Path, option("A new folder for the policy.", "--output", "-o", metavar="FOLDER", show_default=False)
     ],
-    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Taken if none of ARX's models has a counterpart.")] = 5,
+    k: Annotated[int, option("Taken if none of ARX's models has a counterpart.", "-k", "--k", min=1)] = 5,
     as_json: AsJson = False,
 ) -> None:
     """Write the policy of an ARX project (.deid), with its hierarchies, and list what could not be taken over."""

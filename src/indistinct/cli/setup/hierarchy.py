@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ import typer
 from indistinct.atomic_files import OWNER_ONLY, write_whole
 from indistinct.cli import show
 from indistinct.cli.command import CommandLine
-from indistinct.cli.options import AsJson, Reading, Table
+from indistinct.cli.options import AsJson, Reading, Table, argument, option
 from indistinct.cli.paths import refuse_place
 from indistinct.errors import HierarchyError, PolicyError
 from indistinct.showing.words import counted
@@ -21,8 +22,15 @@ if TYPE_CHECKING:
 
 app = CommandLine(name="hierarchy", help="Show known hierarchies, or make one of the data.", no_args_is_help=True)
 
-MAKERS = {"frequency": "shares", "target": "parts", "depth": "parts", "prefix": "parts"}
-"""What a hierarchy of the data goes by, and the option that says how coarse its levels are."""
+MAKERS = {
+    "frequency": ("by_frequency", "shares"),
+    "target": ("by_target", "parts"),
+    "depth": ("equal_depth", "parts"),
+    "prefix": ("balanced_prefixes", "parts"),
+}
+"""What a hierarchy of the data goes by: the function that makes it, and what says how coarse its levels are."""
+Counted = dict[tuple[str | None, ...], int]
+"""The rows of each combination of values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +39,10 @@ class Showing:
 
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write it as CSV, which levels reads.", show_default=False),
+        option("Write it as CSV, which levels reads.", "--output", "-o", metavar="FILE", show_default=False),
     ] = None
-    most: Annotated[int, typer.Option(min=1, help="The most labels to show below another.")] = 20
-    replace: Annotated[bool, typer.Option(help="Overwrite FILE.")] = False
+    most: Annotated[int, option("The most labels to show below another.", min=1)] = 20
+    replace: Annotated[bool, option("Overwrite FILE.")] = False
 
     def refuse_place(self) -> None:
         """Raise if no hierarchy can be written where it should be."""
@@ -83,14 +91,12 @@ def list_all(as_json: AsJson = False) -> None:
 
 @app.command("show")
 def show_one(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="One that `hierarchy list` names.", show_default=False)],
+    name: Annotated[str, argument("NAME", "One that `hierarchy list` names.")],
     levels: Annotated[
-        list[str] | None, typer.Option("--level", help="A level, finest first; repeat it.", show_default=False)
+        list[str] | None, option("A level, finest first; repeat it.", "--level", show_default=False)
     ] = None,
-    table: Annotated[
-        str | None, typer.Option(help="Show it for the values of this table's column.", show_default=False)
-    ] = None,
-    column: Annotated[str | None, typer.Option(help="The column of TABLE.", show_default=False)] = None,
+    table: Annotated[str | None, option("Show it for the values of this table's column.", show_default=False)] = None,
+    column: Annotated[str | None, option("The column of TABLE.", show_default=False)] = None,
     *,
     showing: Showing,
     reading: Reading,
@@ -122,14 +128,13 @@ def show_one(
 @app.command("from-data")
 def from_data(
     table: Table,
-    column: Annotated[str, typer.Argument(metavar="COLUMN", help="The column to generalize.", show_default=False)],
-    by: Annotated[str, typer.Option(help="frequency, target, depth (of numbers) or prefix.")] = "frequency",
+    column: Annotated[str, argument("COLUMN", "The column to generalize.")],
+    by: Annotated[str, option("frequency, target, depth (of numbers) or prefix.")] = "frequency",
     target: Annotated[
-        str | None, typer.Option(help="The column that values are compared by, with --by target.", show_default=False)
+        str | None, option("The column that values are compared by, with --by target.", show_default=False)
     ] = None,
     parts: Annotated[
-        str | None,
-        typer.Option(help="Groups at each level, finest first: 16,8,4; shares of rows by frequency: 0.05,0.2."),
+        str | None, option("Groups at each level, finest first: 16,8,4; shares of rows by frequency: 0.05,0.2.")
     ] = None,
     *,
     showing: Showing,
@@ -145,9 +150,8 @@ def from_data(
         raise PolicyError(f"--by: got {by!r}; there are {', '.join(MAKERS)}")
     if (by == "target") != (target is not None):
         raise PolicyError("--target: names the column that values are compared by, with --by target")
-    given: dict[str, Any] = {} if parts is None else {MAKERS[by]: _numbers(parts, by)}
     found = _counts(table, [column] if target is None else [column, target], reading)
-    made = _make(by, found, given)
+    made = _make(by, found, None if parts is None else _numbers(parts, by))
     showing.give(made, as_json, [value for value, *_ in found if value is not None])
     if not as_json:
         if made.kind == "intervals":
@@ -155,18 +159,17 @@ def from_data(
         show.say("it tells of the private table which values are rare or alike, or where its numbers lie", show.QUIET)
 
 
-def _make(by: str, found: dict[tuple[str | None, ...], int], given: dict[str, Any]) -> Hierarchy:
+def _make(by: str, found: Counted, sizes: Sequence[float] | None) -> Hierarchy:
+    """Make a hierarchy of what was counted, as coarse as its sizes say, if any are said."""
     from indistinct import hierarchies
 
-    if by == "target":
-        return hierarchies.by_target({(value, target): number for (value, target), number in found.items()}, **given)
-    counts = {value: number for (value,), number in found.items() if value is not None}
-    if by == "frequency":
-        return hierarchies.by_frequency(counts, **given)
-    return hierarchies.equal_depth(counts, **given) if by == "depth" else hierarchies.balanced_prefixes(counts, **given)
+    name, coarseness = MAKERS[by]
+    values: Any = found if by == "target" else {value: n for (value,), n in found.items() if value is not None}
+    made: Hierarchy = getattr(hierarchies, name)(values, **({} if sizes is None else {coarseness: sizes}))
+    return made
 
 
-def _counts(table: str, columns: list[str], reading: Reading) -> dict[tuple[str | None, ...], int]:
+def _counts(table: str, columns: list[str], reading: Reading) -> Counted:
     """Count the rows of each value, or combination of values, of a table."""
     from indistinct.engine import use_table
     from indistinct.errors import TableError

@@ -11,7 +11,7 @@ import typer
 
 from indistinct.atomic_files import write_whole
 from indistinct.cli import show
-from indistinct.cli.options import AsJson, RandomRaise, Reading
+from indistinct.cli.options import AsJson, RandomRaise, Reading, argument, option
 from indistinct.cli.paths import only_table
 from indistinct.cli.setup.init_ready import init_fhir, init_omop
 from indistinct.errors import OutputError, PolicyError
@@ -26,49 +26,38 @@ MOST_OFFERED = 8
 
 def init(
     tables: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="TABLE...", help="The private table, or each of several as NAME=TABLE.", show_default=False
-        ),
+        list[str] | None, argument("TABLE...", "The private table, or each of several as NAME=TABLE.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Hide each person among this number of rows.")] = 5,
+    k: Annotated[int, option("Hide each person among this number of rows.", "-k", "--k", min=1)] = 5,
     known: Annotated[
-        int | None,
-        typer.Option(min=1, help="Protect from whoever knows at most this number of quasi columns, not all."),
+        int | None, option("Protect from whoever knows at most this number of quasi columns, not all.", min=1)
     ] = None,
     random_raise: RandomRaise = None,
     diverse: Annotated[
         bool | None,
-        typer.Option(
+        option(
+            "Ask for two values of every sensitive column in each group, or of none; else where it costs little.",
             "--diverse/--no-diverse",
-            help="Ask for two values of every sensitive column in each group, or of none; else where it costs little.",
         ),
     ] = None,
     max_suppression: Annotated[
-        str, typer.Option(help="Rows that may be suppressed: a share such as 0.02, or a number such as 3.")
+        str, option("Rows that may be suppressed: a share such as 0.02, or a number such as 3.")
     ] = "0.02",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the policy here, not to stdout.")
+        Path | None, option("Write the policy here, not to stdout.", "--output", "-o", metavar="FILE")
     ] = None,
     labels: Annotated[
-        str | None,
-        typer.Option(help="hierarchy, or ranges: ranges and sets lose less, and name values that occur."),
+        str | None, option("hierarchy, or ranges: ranges and sets lose less, and name values that occur.")
     ] = None,
-    ask: Annotated[
-        bool, typer.Option("--ask", help="Ask the five questions that matter most, each with what it costs.")
-    ] = False,
+    ask: Annotated[bool, option("Ask the five questions that matter most, each with what it costs.", "--ask")] = False,
     omop: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Instead of TABLE: a folder with tables of the OMOP CDM, CSV or Parquet."),
+        Path | None, option("Instead of TABLE: a folder with tables of the OMOP CDM, CSV or Parquet.", metavar="DIR")
     ] = None,
     fhir: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Instead of TABLE: a folder with a bulk export of FHIR, NDJSON."),
+        Path | None, option("Instead of TABLE: a folder with a bulk export of FHIR, NDJSON.", metavar="DIR")
     ] = None,
-    into: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="With --fhir: a new folder for its flat tables.")
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Show every column, not only those in doubt.")] = False,
+    into: Annotated[Path | None, option("With --fhir: a new folder for its flat tables.", metavar="FOLDER")] = None,
+    every: Annotated[bool, option("Show every column, not only those in doubt.", "--all")] = False,
     *,
     reading: Reading,
     as_json: AsJson = False,

@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from indistinct.cli.options import option
 
 
 def mcp(
     root: Annotated[
-        Path,
-        typer.Option(
-            metavar="FOLDER", help="The folder of tables, policies and releases; nothing outside it is looked at."
-        ),
+        Path, option("The folder of tables, policies and releases; nothing outside it is looked at.", metavar="FOLDER")
     ],
 ) -> None:
     """Answer an assistant's questions by the Model Context Protocol: init, check, risk, verify, report.

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from indistinct.cli import show
-from indistinct.cli.options import AsJson
+from indistinct.cli.options import AsJson, option
 
 
 def schema(
-    recoding: Annotated[bool, typer.Option("--recoding", help="That of saved recodings.")] = False,
+    recoding: Annotated[bool, option("That of saved recodings.", "--recoding")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the JSON Schema of policy files."""

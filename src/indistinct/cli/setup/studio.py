@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from indistinct.cli import show
-from indistinct.cli.options import LEDGER_HELP
+from indistinct.cli.options import LEDGER_HELP, argument, option
 
 
 def studio(
-    table: Annotated[
-        str | None,
-        typer.Argument(metavar="[FILE]", help="The private table to open; or open one there.", show_default=False),
-    ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 0,
+    table: Annotated[str | None, argument("[FILE]", "The private table to open; or open one there.")] = None,
+    port: Annotated[int, option("The port to listen on; 0 takes a free one.", min=0, max=65535)] = 0,
     listen: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS", help="Where to listen; for a container, whose port is published to 127.0.0.1 alone."
-        ),
+        str, option("Where to listen; for a container, whose port is published to 127.0.0.1 alone.", metavar="ADDRESS")
     ] = "127.0.0.1",
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
+    browser: Annotated[bool, option("Open the browser.", "--browser/--no-browser")] = True,
     ledger: Annotated[
-        str | None,
-        typer.Option("--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER", help=LEDGER_HELP),
+        str | None, option(LEDGER_HELP, "--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the address as one JSON document on stdout.")] = False,
+    as_json: Annotated[bool, option("Print the address as one JSON document on stdout.", "--json")] = False,
 ) -> None:
     """Open the studio: every step from a table to its release, in your browser.
 

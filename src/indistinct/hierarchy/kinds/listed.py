@@ -227,7 +227,7 @@ def _unfold(nodes: dict[Any, Any], depth: int) -> Any:
     return {label: list(below) if depth == 2 else _unfold(below, depth - 1) for label, below in nodes.items()}
 
 
-def _leaves_of(path: tuple[Any, ...], below: Any) -> Iterator[tuple[tuple[Any, ...], str]]:
+def _leaves_of(path: Sequence[Any], below: Any) -> Iterator[tuple[Sequence[Any], str]]:
     """Yield the path from the root to each value, with what is wrong there, if anything."""
     if isinstance(below, Mapping) and below:
         for label, further in below.items():

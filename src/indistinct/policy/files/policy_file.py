@@ -9,7 +9,7 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -306,9 +306,9 @@ def privacy_of(entries: PolicyEntries, base: Path, mistakes: Mistakes) -> list[P
     return models
 
 
-def _model(name: str, fields: dict[str, Any]) -> PrivacyModel:
+def _model(name: str, said: Mapping[str, Any]) -> PrivacyModel:
     """Make a model from its entry; ``at_level = {level, population}`` computes k as Datafly does."""
-    kind: Any = MODELS[name]
+    kind, fields = cast("Any", MODELS[name]), dict(said)
     if "at_level" in fields and hasattr(kind, "at_level"):
         if "k" in fields:
             raise PolicyError("give k or at_level, not both")
