@@ -163,6 +163,82 @@ def test_nothing_is_lost_that_one_level_a_column_keeps(people, k, known):
     assert best.kept == pytest.approx(most)
 
 
+@pytest.mark.slow
+@given(st.lists(person, min_size=4, max_size=12), st.integers(2, 3), KNOWN, st.booleans())
+@examples(40, opens_tables=True)
+def test_ranges_keep_no_less_and_each_month_lies_in_its_own(people, k, known, has_missing):
+    if has_missing:
+        people = [(born, [(code, None if month == 3 else month) for code, month in v], d) for born, v, d in people]
+    original, asked = tables(people), policy(k, known)
+    plain = dataclasses.replace(asked, knows=dataclasses.replace(asked.knows, labels="hierarchy"))
+    with ix.anonymize(original, asked) as release, ix.anonymize(original, plain) as other:
+        assert release.facts.measures["ncp"] <= other.facts.measures["ncp"] + 1e-9
+        assert release.verify(original=original).passed
+        assert other.verify(original=original).passed
+        assert not any("[" in str(row["month"]) for row in other.tables["visits"].to_pylist())
+        months = [month for _, visits, _ in people for _, month in visits]
+        for row in release.tables["visits"].to_pylist():
+            assert all(end in months for end in ends_of(row["month"]))
+
+
+@pytest.mark.slow
+@given(st.lists(person, min_size=3, max_size=5), st.integers(0, 11), st.integers(0, 11), st.integers(0, 9))
+@examples(40, opens_tables=True)
+def test_ranges_are_true_if_people_can_be_found_for_them(people, low, high, place):
+    original, asked = tables(people), policy(2, 2)
+    visits = original["visits"].to_pylist()
+    original["visits"] = pa.Table.from_pylist([row | {"note": ""} for row in visits], original["visits"].schema)
+    with ix.anonymize(original, asked) as release:
+        released = dict(release.tables)
+    visits = released["visits"].to_pylist()
+    if visits:
+        visits[place % len(visits)]["month"] = f"[{min(low, high)}, {max(low, high)}]"
+        texts = [row | {"month": str(row["month"])} for row in visits]
+        released["visits"] = pa.Table.from_pylist(texts, pa.schema([(name, pa.string()) for name in visits[0]]))
+    months = [month for _, own, _ in people for _, month in own]
+    is_true = can_be(histories(released), people) and not (visits and {low, high} - set(months))
+    (found,) = [one.passed for one in ix.verify(released, asked, original=original).checks if "truth" in one.id]
+    assert found == is_true
+
+
+def can_be(released, people):
+    """Return whether each pseudonym can be a person of its own, as by hand."""
+    return any(
+        all(is_covered(row, people[one]) for row, one in zip(released, chosen, strict=True))
+        for chosen in permutations(range(len(people)), len(released))
+    )
+
+
+def is_covered(row, one):
+    """Return whether a pseudonym's row and events, each one of its own, lie over those of a person."""
+    events = [("visits", *own) for own in one[1]] + [("drugs", drug) for drug in one[2]]
+    if not covers(row[0], one[0]) or len(row[1]) > len(events):
+        return False
+    return any(
+        all(
+            mine[0] == theirs[0] and all(map(covers, mine[1:], theirs[1:]))
+            for mine, theirs in zip(row[1], chosen, strict=True)
+        )
+        for chosen in permutations(events, len(row[1]))
+    )
+
+
+def covers(label, value):
+    """Return whether a label covers a code, a drug, a month or a year."""
+    if str(label) in ("*", str(value), CODES.get(value)):
+        return True
+    if ends := ends_of(label):
+        return ends[0] <= value <= ends[-1]
+    low, dash, high = str(label or "").partition("-")
+    return bool(dash) and int(low) <= value <= int(high)
+
+
+def ends_of(label):
+    """Return the first and last month of a range; none of other labels."""
+    text = str(label or "").removesuffix(" or missing")
+    return [int(end) for end in text.strip("[]").split(", ")] if text.startswith("[") else []
+
+
 def with_results(people, results, alpha, known):
     """Return tables in which visits have a private result, and a policy of that."""
     original = tables(people)

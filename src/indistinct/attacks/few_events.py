@@ -21,7 +21,9 @@ from indistinct.attacks.guessing.rates import Interval, wilson
 from indistinct.attacks.target import OnePolicy, Target
 from indistinct.counting import as_declared, encode_eligible
 from indistinct.engine import Rows, use_table
-from indistinct.policy import PSEUDONYM, Knows, Policy, lists_people
+from indistinct.linkage import Coverage
+from indistinct.policy import PSEUDONYM, Column, Knows, Policy, lists_people
+from indistinct.recoding.label_texts import read_label
 from indistinct.release.forms import LINKED_TABLES, Form
 
 TRIES = 500
@@ -292,16 +294,9 @@ class _Histories:
         for name, table in self.tables.items():
             found[name] = {}
             for column, texts in table.texts.items():
-                code_of = {text: code for code, text in enumerate(released.tables[name].texts[column])}
-                compiled = policy.parts[name].policy.columns[column].compile(texts)
-                levels = range(len(compiled.labels))
-                own = [
-                    [compiled.labels[level][compiled.maps[level][value]] for level in levels]
-                    for value in range(len(texts))
-                ]
-                found[name][column] = [
-                    np.array(sorted({code_of[text] for text in labels if text in code_of}), np.int64) for labels in own
-                ]
+                found[name][column] = _covering_labels(
+                    policy.parts[name].policy.columns[column], texts, released.tables[name].texts[column]
+                )
         return found
 
     def fitting(self, row: Known, events: Sequence[tuple[str, Mapping[str, IntArray]]], people: str | None) -> int:
@@ -320,6 +315,32 @@ class _Histories:
                 enough = persons[times >= number]  # Hall: so many events need so many rows
                 left = enough if left is None else np.intersect1d(left, enough, assume_unique=True)
         return self.people if left is None else len(left)
+
+
+def _covering_labels(column: Column, values: Sequence[str | None], labels: Sequence[str | None]) -> list[IntArray]:
+    """Return for each value the codes of the labels that cover it: of its hierarchy, and ranges."""
+    compiled = column.compile(values)
+    code_of = {text: code for code, text in enumerate(labels)}
+    pairs = []
+    for names, codes in zip(compiled.labels, compiled.maps, strict=True):
+        own = np.array([code_of.get(text, -1) for text in names], np.int64)[codes]
+        pairs.append(np.stack([np.arange(len(values)), own])[:, own >= 0])
+    listed = {text for names in compiled.labels for text in names}
+    ranges = {code: cover for text, code in code_of.items() if text not in listed and (cover := read_label(text or ""))}
+    if ranges:
+        covered = Coverage.of(column.hierarchy, [labels[code] for code in ranges], values)
+        ranks = np.where([value is None for value in values], -1, covered.ranks)
+        order = np.argsort(ranks, kind="stable")
+        for (code, cover), under in zip(ranges.items(), covered.covered, strict=True):
+            missing = np.flatnonzero(ranks < 0) if cover.or_missing else order[:0]
+            if isinstance(under, range):
+                begin, end = np.searchsorted(ranks[order], [under.start, under.stop])
+                chosen = np.append(order[begin:end], missing)
+            else:
+                chosen = np.append(np.flatnonzero(np.isin(ranks, under)), missing)
+            pairs.append(np.stack([chosen, np.full(len(chosen), code)]))
+    value_of, found = np.unique(np.concatenate(pairs, axis=1), axis=1)
+    return np.split(found, np.searchsorted(value_of, np.arange(1, len(values))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

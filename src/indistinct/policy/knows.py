@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Dates
@@ -46,6 +46,8 @@ class Knows:
     dated: Number = 0
     undated: Number = 0
     time: Sequence[str] = ()
+    labels: Literal["ranges", "hierarchy"] = "ranges"
+    """Whether dates and numbers of events may have ranges of what occurs, or labels of their hierarchy alone."""
 
     def __post_init__(self) -> None:
         if (self.events is None) == (self.dated == 0 and self.undated == 0):
@@ -68,6 +70,8 @@ class Knows:
             raise PolicyError(
                 "knows.time: nobody knows events without time; say how many with undated, or leave it out"
             )
+        if self.labels not in ("ranges", "hierarchy"):
+            raise PolicyError(f"knows.labels: say ranges or hierarchy, got {self.labels!r}")
         object.__setattr__(self, "time", tuple(self.time))
 
     @classmethod
@@ -139,7 +143,8 @@ class Knows:
             for name in ("events", "dated", "undated")
             if (given := getattr(self, name))
         }
-        return said | ({"time": list(self.time)} if self.time else {})
+        said |= {"time": list(self.time)} if self.time else {}
+        return said | ({"labels": self.labels} if self.labels != "ranges" else {})
 
 
 def sum_of(given: Number) -> int:

@@ -206,6 +206,7 @@ class StatedKnows(Statement):
     dated: Annotated[int, Field(ge=1)] | dict[str, Count] | None = None
     undated: Annotated[int, Field(ge=1)] | dict[str, Count] | None = None
     time: tuple[str, ...] | None = None
+    labels: Literal["hierarchy"] | None = None
 
 
 class StatedPolicy(Statement):

@@ -225,6 +225,9 @@ class KnowsEntry(FileEntries):
     time: list[str] = Field(
         default_factory=list, description="The columns of time, such as visits.day. Else those with dates."
     )
+    labels: Literal["ranges", "hierarchy"] = Field(
+        "ranges", description="Dates and numbers of events have ranges of what occurs, or labels of hierarchies alone."
+    )
 
 
 class PolicyEntries(FileEntries):

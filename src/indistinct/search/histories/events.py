@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -16,9 +18,11 @@ from indistinct.recoding.group_labels import labels_of_all_levels
 from indistinct.recoding.recoding import Labels
 from indistinct.search.histories.kernels import label_sets
 from indistinct.search.histories.private_values import PrivateValues
+from indistinct.search.histories.ranges import RangedColumn
 
 SETS_AT_ONCE = 12_000_000
 """So many sets are held in memory at a time: 0.5 GB."""
+NOTHING: Mapping[int, FloatArray] = MappingProxyType({})
 MOST_SETS = 20_000_000_000
 """More sets than this are refused: to look at them once takes minutes."""
 
@@ -35,13 +39,16 @@ class EventColumn:
     kept: FloatArray
     """What a cell keeps under each label."""
     lowest: int
+    ranged: RangedColumn | None
+    """Where its labels may be ranges."""
 
     @classmethod
-    def of(cls, frequencies: FrequencyList, position: int) -> EventColumn:
+    def of(cls, frequencies: FrequencyList, position: int, policy: Policy) -> EventColumn:
         """Take a column of the list of all tables."""
         labels, places = labels_of_all_levels(frequencies, position)
         kept = frequencies.weights[position] * NCP().kept(frequencies, position, labels)
-        return cls(position, labels, places, kept, frequencies.hierarchies[position].lowest)
+        ranged = RangedColumn.of(frequencies, position, policy)
+        return cls(position, labels, places, kept, frequencies.hierarchies[position].lowest, ranged)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +91,7 @@ class Events:
         entries = entries[np.argsort(frequencies.entries.persons[entries], kind="stable")]
         owners = [name.partition(".")[0] for name in frequencies.columns]
         positions = [p for p, owner in enumerate(owners) if not is_of_people[names.index(owner)]]
-        columns = tuple(EventColumn.of(frequencies, position) for position in positions)
+        columns = tuple(EventColumn.of(frequencies, position, policy) for position in positions)
         values = [frequencies.entry_codes(position)[entries] for position in positions]
         kinds = policy.knows.kinds(names)
         return cls(
@@ -118,11 +125,14 @@ class Events:
         found = [column.places[level][own] for column, level, own in zip(self.columns, node, values, strict=True)]
         return np.stack(found) if found else values
 
-    def sum_kept(self, codes: IntArray) -> FloatArray:
-        """Return what all cells of each event keep under labels: (events,)."""
+    def sum_kept(self, codes: IntArray, others: Mapping[int, FloatArray] = NOTHING) -> FloatArray:
+        """Return what all cells of each event keep under labels: (events,).
+
+        ``others`` has what the labels keep of columns whose labels are not those of their hierarchy.
+        """
         found = np.zeros(codes.shape[1])
-        for column, own in zip(self.columns, codes, strict=True):
-            found += column.kept[own]
+        for place, (column, own) in enumerate(zip(self.columns, codes, strict=True)):
+            found += others.get(place, column.kept)[own]
         return found
 
     def numbers(self, codes: IntArray, groups: IntArray, chosen: BoolArray | None = None) -> IntArray:
@@ -139,7 +149,7 @@ class Events:
         for own in columns[: len(self.kinds)]:
             numbers = groups[persons] * (self.kinds.shape[1] + 1) + tables
             for place in own:
-                numbers = dense(numbers) * len(self.columns[place].labels.texts) + codes[place]
+                numbers = dense(numbers) * (int(codes[place].max(initial=0)) + 1) + codes[place]
             found.append(dense(numbers))
         return np.stack(found)
 

@@ -85,7 +85,7 @@ def label_histories(task: Task, events: Events, algorithm: RecodesTable, watch: 
                 raise
             break
         search = LevelSearch(events, rows.groups, k, watch)
-        found = search.with_finer_labels(search.at(search.highest))
+        found = search.finest(tries_levels=sets <= MANY_SETS)
         if sets <= FEW_SETS:
             levels, start = search.best(start)
             found = search.from_levels(levels, start, found)
@@ -161,10 +161,12 @@ def _all_labels(
     own_places = {column.position: place for place, column in enumerate(events.columns)}
     for position in range(len(frequencies.columns)):
         if position in own_places:
-            column = events.columns[own_places[position]]
-            of_events = codes_of_events[own_places[position]]
-            absent = column.labels.texts.index(ABSENT)
-            labels.append(column.labels)
+            place = own_places[position]
+            ranges = found.events.ranges.get(place)
+            own = events.columns[place].labels if ranges is None else ranges.labels
+            of_events = codes_of_events[place] if ranges is None else ranges.codes
+            absent = own.texts.index(ABSENT)
+            labels.append(own)
             codes.append(np.concatenate([np.full(len(of_people), absent), of_events]))
         else:
             own, of_group = found.rows.labels[position]

@@ -1,10 +1,10 @@
-"""Labels of events: one level a column for most of them, and higher ones for those that would be dropped."""
+"""Labels of events: one level a column, higher ones for what would be dropped, finer ones and ranges for the others."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
@@ -13,6 +13,7 @@ from indistinct.array_types import BoolArray, IntArray
 from indistinct.counting import Node
 from indistinct.progress import Watch
 from indistinct.search.histories.events import Events, without_rare_sets
+from indistinct.search.histories.ranges import EventRanges
 from indistinct.search.histories.refining import LabelRefiner
 
 QUICK_PASSES = 2
@@ -25,7 +26,7 @@ MOST_LAYERS = 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledEvents:
-    """The level of each event in each column, and which are released."""
+    """The label of each event in each column, and which are released."""
 
     levels: IntArray
     """(columns, events)"""
@@ -33,6 +34,8 @@ class LabelledEvents:
     kept: float
     """What the released cells keep."""
     is_cut_short: bool = False
+    ranges: Mapping[int, EventRanges] = field(default_factory=dict)
+    """The labels of columns that have ranges in place of levels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,6 +122,17 @@ class LevelSearch:
         fine = self.with_finer_labels(self.with_higher_labels(found, node))
         return max(other, fine, found, key=lambda one: one.kept)
 
+    def finest(self, *, tries_levels: bool = True) -> LabelledEvents:
+        """Return the events with the finest labels that are found from the highest ones.
+
+        Columns that may have ranges are cut at once or, if that keeps more, begin with levels of their hierarchy.
+        """
+        highest = self.at(self.highest)
+        found = self.with_finer_labels(highest)
+        if not tries_levels or not found.ranges:
+            return found
+        return max(found, self.with_finer_labels(highest, levels_first=True), key=lambda one: one.kept)
+
     def _neighbours(self, node: Node) -> Iterator[Node]:
         for place, column in enumerate(self.events.columns):
             for step in (-1, -2, 1):
@@ -152,14 +166,23 @@ class LevelSearch:
         left = self._without_sure_sets(codes, left)
         return LabelledEvents(levels, left, float(events.sum_kept(codes)[left].sum()), is_cut)
 
-    def with_finer_labels(self, found: LabelledEvents) -> LabelledEvents:
-        """Return the events with lower labels where every set stays shared by k people; none is dropped."""
+    def with_finer_labels(self, found: LabelledEvents, levels_first: bool = False) -> LabelledEvents:
+        """Return the events with lower labels and ranges where every set stays shared by k people; none is dropped.
+
+        With ``levels_first`` columns that may have ranges have the levels of their hierarchy before.
+        """
         refiner = LabelRefiner(self.events, self.groups, found.levels.copy(), found.is_left, self.k, self.watch)
+        if levels_first:
+            refiner.run(has_ranges=False)
         refiner.run()
+        ranges = refiner.ranges()
         codes = self.events.codes_of(refiner.levels)
+        for place, own in ranges.items():
+            codes[place] = own.codes
         left = self._without_sure_sets(codes, found.is_left)
-        kept = float(self.events.sum_kept(codes)[left].sum())
-        return LabelledEvents(refiner.levels, left, kept, found.is_cut_short or refiner.is_cut_short)
+        kept = self.events.sum_kept(codes, {place: own.kept for place, own in ranges.items()})
+        is_cut = found.is_cut_short or refiner.is_cut_short
+        return LabelledEvents(refiner.levels, left, float(kept[left].sum()), is_cut, ranges)
 
     def _without_sure_sets(self, codes: IntArray, left: BoolArray) -> BoolArray:
         """Return which events are left when none may tell too much.

@@ -153,9 +153,10 @@ class PeopleTable:
         place_of = np.empty(distinct.shape[1], np.int64)
         place_of[np.lexsort(distinct)] = np.lexsort(there)
         groups = _place_rows(recoding, place_of[which], task)
-        labels = {
-            position: _with_absent(*_labels_of(recoding, column)) for column, position in enumerate(self.positions)
-        }
+        labels = {}
+        for column, position in enumerate(self.positions):
+            own_labels, codes = _labels_of(recoding, column)
+            labels[position] = with_absent(own_labels), codes
         return groups, labels
 
 
@@ -181,14 +182,8 @@ def _labels_of(recoding: Recoding, column: int) -> tuple[Labels, IntArray]:
     return Labels.at_level(recoding.frequencies, column, level), groups.label_codes(column)
 
 
-def _with_absent(labels: Labels, codes: IntArray) -> tuple[Labels, IntArray]:
+def with_absent(labels: Labels) -> Labels:
     """Return the labels with one more, of rows that have no such column."""
-    return (
-        Labels(
-            (*labels.texts, ABSENT),
-            np.append(labels.levels, 0),
-            np.append(labels.leaves, 1),
-            np.append(labels.rows, 0),
-        ),
-        codes,
+    return Labels(
+        (*labels.texts, ABSENT), np.append(labels.levels, 0), np.append(labels.leaves, 1), np.append(labels.rows, 0)
     )

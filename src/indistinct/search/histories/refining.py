@@ -1,5 +1,6 @@
 """Finer labels: the events of one label get lower ones, person by person, where every set stays shared by k people.
 
+A date or a number may have a range: that of all events with a label is cut in the middle instead of a lower level.
 All events of a label in a group of people are looked at together. Whoever has a set that would become rare keeps the
 label, with all who share that set, unless these are enough. Nobody loses an event.
 """
@@ -14,6 +15,7 @@ from indistinct.array_types import BoolArray, FloatArray, IntArray, UIntArray
 from indistinct.progress import Watch
 from indistinct.search.histories.events import Events, Items, dense, number_jointly
 from indistinct.search.histories.kernels import label_sets
+from indistinct.search.histories.ranges import EventRanges, RangedColumn
 
 MOST_ROUNDS = 30
 MOST_SETS_OF_LABEL = 6_000_000
@@ -35,54 +37,111 @@ class LabelRefiner:
     is_done: BoolArray = field(init=False)
     """(columns, events): those that kept a label when it was looked at, which they must all the more once others are
     finer."""
+    parts: IntArray = field(init=False)
+    """(columns, events): the part of a range that each event is in, among those of the same level's label."""
 
     def __post_init__(self) -> None:
         self.is_done = np.zeros(self.levels.shape, np.bool_)
+        self.parts = np.zeros(self.levels.shape, np.int64)
 
-    def run(self) -> None:
-        """Lower labels column by column until nothing changes, those first where most is gained."""
+    def _codes(self) -> IntArray:
+        """Return a number of the label of each event in each column."""
+        found = self.events.codes_of(self.levels)
+        for place, column in enumerate(self.events.columns):
+            found[place] += len(column.labels.texts) * self.parts[place]
+        return found
+
+    def ranges(self) -> dict[int, EventRanges]:
+        """Return the labels of the columns that may have ranges: the narrowest for what shares all other labels."""
+        places = {place: column.ranged for place, column in enumerate(self.events.columns) if column.ranged}
+        if not places:
+            return {}
+        numbers = self.events.numbers(self._codes()[:, self.is_left], self.groups, self.is_left)[0]
+        found = {}
+        for place, ranged in places.items():
+            has = self._has_column(place)
+            found[place] = ranged.labels(self.events.values[place], numbers[has[self.is_left]], has & self.is_left)
+        return found
+
+    def run(self, *, has_ranges: bool = True) -> None:
+        """Lower labels column by column until nothing changes, those first where most is gained.
+
+        Without ``has_ranges`` all columns have the levels of their hierarchy.
+        """
+        if has_ranges:
+            self.is_done[[place for place, column in enumerate(self.events.columns) if column.ranged]] = False
         places = np.flatnonzero(self.is_left)
         if not len(places) or not self.events.columns:
             return
         for _ in range(MOST_ROUNDS):
-            if not sum([self._lower_column(place) for place in range(len(self.events.columns))]):
+            if not sum([self._lower_column(place, has_ranges) for place in range(len(self.events.columns))]):
                 return
             if self.is_cut_short:
                 return
 
-    def _lower_column(self, column: int) -> int:
-        """Lower the labels of a column by a level, where that is safe; return how many events got a finer one."""
+    def _lower_column(self, column: int, has_ranges: bool) -> int:
+        """Lower the labels of a column by a level, or cut its ranges; return how many events got a finer label."""
         numbers = np.full((len(self.events.kinds), len(self.events)), -1)
-        codes = self.events.codes_of(self.levels)
+        codes = self._codes()
         numbers[:, self.is_left] = self.events.numbers(codes[:, self.is_left], self.groups, self.is_left)
         changed = numbers if column in self.events.timeless else numbers[:1]  # the sorts of labels that change
         by_label = np.argsort(changed[-1], kind="stable")
         starts = np.searchsorted(changed[-1][by_label], np.arange(int(changed[-1].max(initial=-1)) + 2))
         by_person = np.searchsorted(self.events.persons, np.arange(int(self.events.persons.max()) + 2))
-        gains = self._gains(column, changed[-1], codes)
+        ranged = self.events.columns[column].ranged if has_ranges else None
+        finer_of = self.events.codes_of(np.maximum(self.levels - 1, 0))[column]
+        if ranged is None:
+            gains = self._gains(column, changed[-1], codes)
+        else:
+            gains, finer_of = self._cuts(column, ranged, changed[-1])
         lowered = 0
         for label in np.argsort(-gains, kind="stable").tolist():
             if gains[label] < 0 or self.watch.time_is_up():
                 self.is_cut_short = self.is_cut_short or gains[label] >= 0
                 break
             mine = by_label[starts[label] : starts[label + 1]]
-            chosen = self._lower(column, mine, numbers, len(changed), by_person)
+            chosen = self._lower(finer_of, mine, numbers, len(changed), by_person)
             if len(chosen) < len(mine):
                 self.is_done[column, np.setdiff1d(mine, chosen, assume_unique=True)] = True
             if len(chosen):
                 lowered += len(chosen)
-                self.levels[column, chosen] -= 1
-                finer = dense(self._codes_in(column, chosen))
+                finer = dense(finer_of[chosen])
+                if ranged is None:
+                    self.levels[column, chosen] -= 1
+                else:
+                    self.parts[column, chosen] = int(self.parts[column].max()) + 1 + finer
                 for own in changed:
                     own[chosen] = int(own.max()) + 1 + dense(own[chosen] * (int(finer.max()) + 1) + finer)
             self.watch.report("search")
         return lowered
 
-    def _codes_in(self, column: int, chosen: IntArray) -> IntArray:
-        """Return the labels of some events in a column."""
-        own = self.events.columns[column]
-        found: IntArray = own.places[self.levels[column, chosen], self.events.values[column, chosen]]
-        return found
+    def _cuts(self, column: int, ranged: RangedColumn, numbers: IntArray) -> tuple[FloatArray, IntArray]:
+        """Return what all events of each label would keep more if its range were cut in the middle, and their half.
+
+        In the middle are as many events on either side; -1 if there is no more than one value.
+        """
+        can = np.flatnonzero(self.is_left & self._has_column(column) & ~self.is_done[column])
+        ranks = ranged.ranks[self.events.values[column]]
+        order = can[np.lexsort((ranks[can], numbers[can]))]
+        number = int(numbers.max(initial=-1)) + 1
+        starts = np.searchsorted(numbers[order], np.arange(number + 1))
+        gains, half = np.full(number, -1.0), np.zeros(len(ranks), np.int64)
+        used = np.flatnonzero(np.diff(starts))
+        first, last = starts[used], starts[used + 1] - 1
+        own = ranks[order]
+        middle = own[(first + last) // 2]
+        middle -= middle == own[last]  # both halves have a value
+        is_upper = own > np.repeat(middle, last - first + 1)
+        half[order] = is_upper
+        cut = last + 1 - np.add.reduceat(is_upper.astype(np.int64), first) if len(used) else first
+        is_cut = own[first] < own[last]
+        cut = np.where(is_cut, cut, last)
+        below, above = np.maximum(cut - 1, first), np.minimum(cut, last)
+        whole = ranged.kept(own[first], own[last])
+        more = (cut - first) * (ranged.kept(own[first], own[below]) - whole)
+        more += (last + 1 - cut) * (ranged.kept(own[above], own[last]) - whole)
+        gains[used] = np.where(is_cut, more, -1.0)
+        return gains, half
 
     def _gains(self, column: int, numbers: IntArray, codes: IntArray) -> FloatArray:
         """Return what all events of each label would keep more if the column had the next lower level; -1 if none."""
@@ -101,14 +160,15 @@ class LabelRefiner:
         found: BoolArray = has[self.events.tables]
         return found
 
-    def _lower(self, column: int, mine: IntArray, numbers: IntArray, changed: int, by_person: IntArray) -> IntArray:
-        """Return those of the events of one label whose column can be a level lower.
+    def _lower(
+        self, finer_of: IntArray, mine: IntArray, numbers: IntArray, changed: int, by_person: IntArray
+    ) -> IntArray:
+        """Return those of the events of one label whose column can have the finer one.
 
         ``numbers`` has the labels of all events, of which the first ``changed`` sorts have the column.
         """
-        own = self.events.columns[column]
         mine = np.sort(mine)
-        finer = dense(own.places[self.levels[column, mine] - 1, self.events.values[column, mine]])
+        finer = dense(finer_of[mine])
         if not finer.any():  # one lower label covers all of them
             return mine
         people = np.unique(self.events.persons[mine])
