@@ -447,9 +447,9 @@ def _outcomes(table: Mapping[str, ColumnStatistics]) -> dict[str, str]:
     timed = [
         name
         for name, cells in table.items()
-        if cells.numbers
-        and cells.distinct > MANY
+        if cells.distinct > MANY
         and all(word_list("numbers.followed").fits(word) for word in words_of(name))
+        and cells.numbers
     ]
     if not timed:
         return {}

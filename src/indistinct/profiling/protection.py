@@ -44,6 +44,9 @@ TOGETHER, MOST_SETS = 3, 400
 FEWEST_LABELS = 2
 """A column that keeps fewer labels says nothing."""
 
+MOST_MARKED = 100
+"""Pairs of a code and a person are marked, which is quicker than to sort them, if they are so many for each row."""
+
 
 def protect(
     columns: Sequence[ColumnProfile],
@@ -271,9 +274,13 @@ class LeavingColumn:
 
 def people_of_each(codes: Codes, whose: Codes) -> Counts:
     """Return how many people have each code."""
-    people = int(whose.max(initial=0)) + 1
-    pairs = np.unique(codes.astype(np.int64) * people + whose)
-    return np.bincount(pairs // people, minlength=int(codes.max(initial=0)) + 1)
+    people, number = int(whose.max(initial=0)) + 1, int(codes.max(initial=0)) + 1
+    pairs = codes.astype(np.int64) * people + whose
+    if number > MOST_MARKED * max(1, len(codes)) // people:
+        return np.bincount(np.unique(pairs) // people, minlength=number)
+    is_met = np.zeros(number * people, np.bool_)
+    is_met[pairs] = True
+    return is_met.reshape(number, people).sum(axis=1)
 
 
 def round_cuts(

@@ -42,7 +42,8 @@ MOST_LOOKED_AT = 15
 MOST_ASKED = 400
 """Pairs of a sensitive and a quasi column of which it is asked whether the latter determines the former."""
 MOST_TRIED = 1_000
-"""Rows, spread evenly, that are kept to try releases on; where people have several rows, people with all of theirs."""
+"""Rows, spread evenly, that are kept to try releases on; where people have several rows, people with all of theirs, in
+up to three times as many rows."""
 FEWEST_FILLED, MOSTLY_FILLED, MOST_BELOW = 3, 0.1, 20
 """Columns that nearly all rows have, at least; the cells that these may lack; and rows of notes, at most."""
 LARGEST_ASKED = 20
@@ -354,7 +355,8 @@ def _sample(
     kept = np.arange(rows)[:: max(1, -(-rows // MOST_TRIED))]
     if people:
         whose = np.unique(np.stack([coded[name].codes for name in people]), axis=1, return_inverse=True)[1].ravel()
-        some = np.arange(whose.max() + 1)[:: max(1, -(-rows // MOST_TRIED))]
+        number = int(whose.max()) + 1
+        some = np.arange(number)[:: max(1, -(-number // MOST_TRIED), -(-rows // (3 * MOST_TRIED)))]
         kept = np.flatnonzero(np.isin(whose, some))
     cells = {name: (coded[name].texts, coded[name].codes[kept].tolist()) for name in names}
     return pa.table(

@@ -12,7 +12,7 @@ privacy risk in synthetic data, PoPETs 2023.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -114,6 +114,8 @@ class Inference(Attack):
         if not inside.rows:
             raise InapplicableError("original: nobody of this table fits a row of the release; was it made of another?")
         guesses, controls = [], _Control.all_of(inside, people[1:])
+        is_asked = np.any([control.asked > 0 for control in controls], axis=0)
+        inside, controls = inside.only(is_asked), [replace(one, asked=one.asked[is_asked]) for one in controls]
         for name in sensitive:
             number = len(inside.texts[name])
             if number > MOST_VALUES:

@@ -16,8 +16,8 @@ from indistinct.array_types import FloatArray
 from indistinct.counting import IntArray
 from indistinct.linkage import Coverage
 
-AT_ONCE = 4_000_000
-"""The scores that are worked out together."""
+AT_ONCE = 100_000
+"""The scores that are worked out together: they stay in the processor's own memory."""
 DIGITS = 9
 """Scores that differ by less are equal: they differ by rounding only."""
 
@@ -46,23 +46,19 @@ class NaiveBayes:
             given.append(np.log((table + overall[:, None]) / (table.sum(axis=0) + 1.0)))
         return cls(prior, tuple(given))
 
-    def scores(self, ranks: Sequence[IntArray], people: int) -> FloatArray:
-        """Return (people, values): how well each value goes with what is known of each person."""
-        found = np.repeat(self.prior[None, :], people, axis=0)
-        for given, own in zip(self.given, ranks, strict=True):
-            found += given[own]
-        return found
-
     def guess(self, ranks: Sequence[IntArray], people: int) -> IntArray:
         """Return the value that goes best with what is known of each person; of equals the more frequent one."""
         order = np.argsort(-self.prior, kind="stable")
-        step = max(1, AT_ONCE // max(1, len(self.prior)))
-        found = [np.zeros(0, np.int64)]
+        prior, tables = self.prior[order], [given[:, order] for given in self.given]
+        step = max(1, AT_ONCE // max(1, len(prior)))
+        found = np.zeros(people, np.int64)
         for start in range(0, people, step):
             some = slice(start, min(start + step, people))
-            scores = self.scores([own[some] for own in ranks], some.stop - start)[:, order]
-            found.append(order[np.round(scores, DIGITS).argmax(axis=1)])
-        return np.concatenate(found)
+            scores = np.repeat(prior[None, :], some.stop - start, axis=0)
+            for given, own in zip(tables, ranks, strict=True):
+                scores += given.take(own[some], axis=0)
+            found[some] = order[np.round(scores, DIGITS, out=scores).argmax(axis=1)]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,13 +100,13 @@ class SinglingOut(Attack):
             raise InapplicableError(f"original: has more than {MOST_PEOPLE:,} different people, too many to look for")
         people = _Described.of(policy, released, tables, names)
         draw = np.random.default_rng(SEED)
-        share = released.counts / released.counts.sum()
+        upto = np.cumsum(released.counts) / released.counts.sum()
         guesses = []
         for number in sorted({min(one, len(names)) for one in self.cells}):
             right = control_right = 0
             for _ in range(self.tries):
                 columns = draw.permutation(len(names))[:number].tolist()
-                row, *others = draw.choice(len(share), number + 1, p=share).tolist()
+                row, *others = upto.searchsorted(draw.random(number + 1), side="right").tolist()
                 right += people.fitting(0, columns, [row] * number) == 1
                 rows_of_control = others if target.control is None else [row] * number
                 control_right += people.fitting(len(tables) - 1, columns, rows_of_control) == 1
@@ -173,8 +173,12 @@ class _Described:
 
     def fitting(self, table: int, columns: Sequence[int], rows: Sequence[int]) -> int:
         """Count the people of a table who fit the labels that some released rows have in some columns, one each."""
-        left = np.arange(len(self.counts[table]))
+        fits = []
         for column, row in zip(columns, rows, strict=True):
             label = self.released.codes[self.names[column]][row]
-            left = left[self.is_covered[column][label][self.ranks[table][column][left]]]
+            fits.append((self.is_covered[column][label], self.ranks[table][column]))
+        (is_covered, ranks), *others = sorted(fits, key=lambda one: one[0].mean())  # what fits few values comes first
+        left = np.flatnonzero(is_covered.take(ranks))
+        for is_covered, ranks in others:
+            left = left[is_covered.take(ranks.take(left))]
         return int(self.counts[table][left].sum())

@@ -93,13 +93,12 @@ class Regroup(RegroupOptions, Aligning):
         watch = watch.ending_after(self.ends_after)
         annealing = Annealing.of(self.effort, watch)
         asks_sensitive = any(model.asks_sensitive for model in task.models)
+        start = None if cut.is_cut_short and self.target is None else cut.pieces
         finish = None
         if asks_sensitive or task.counts_people:
-            own = None if self.target is None else cut.pieces  # others would not keep to the blocks
-            finish = RepairByRebuilding(self.measure, self.labels, watch, annealing, own)
+            finish = RepairByRebuilding(self.measure, self.labels, watch, annealing, start)
         is_later = asks_sensitive and not task.counts_people  # rebuilt groups are annealed, and only rows are rebuilt
         group = partial(group_tuples, annealing=None if is_later else annealing)
-        start = None if cut.is_cut_short and self.target is None else cut.pieces
         found = partition_tuples(task, watch, self.measure, self.labels, group, finish, start, blocks)
         if blocks is not None:
             found = self._within_alike(task, found, cut, blocks)
