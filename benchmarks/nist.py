@@ -25,9 +25,6 @@ WAYS = {
     "Regroup, hierarchy labels": ix.Regroup(),
     "Mondrian": ix.Mondrian(),
 }
-PEERS = """NIST's Collaborative Research Cycle has here AIM (ε = 1) 976, MST 958, sdcMicro
-(k = 6) 907 with 18,720 rows left and 47.4 % of the unique people exactly as they are, and a random 5 % of the table
-959."""
 
 
 def run_nist(setting: Setting) -> list[Figures]:
@@ -115,9 +112,14 @@ def _regressed(table: pa.Table, columns: dict[str, Any], k: int, way: str) -> Fi
 
 def section(figures: list[Figures]) -> str:
     """Return the section of the page."""
+    overlaps: dict[str, list[str]] = {}
+    for one in figures:
+        if "overlap" in one:
+            overlaps.setdefault(one["way"], []).append(f"{one['overlap']:.3f}")
+    said = ", ".join(f"{way} {'/'.join(own)}" for way, own in overlaps.items())
     text = f"""NIST's k-marginal score (1,000 is the same table; ages in 20 bins of equal frequency, the 45 pairs of ten
-columns, all quasi) and the rows of the original that would score as much. {PEERS} Below, Karr's overlap
-of 95 % intervals in `{FORMULA}`. See [utility](utility.md)."""
+columns, all quasi) and the rows of the original that would score as much; [others](comparison.md). Overlap of 95 %
+intervals of `{FORMULA}` on Adult, k = 5/20: {said} ([utility](utility.md))."""
     scored = [
         [
             one["table"],
@@ -133,22 +135,5 @@ of 95 % intervals in `{FORMULA}`. See [utility](utility.md)."""
         if "sub_sample" in one
     ]
     heads = ["table", "k", "rows", "k-marginal", "marginals alone", "as a sample of", "unique people left", "CPU s"]
-    regressed = [
-        [
-            one["k"],
-            one["way"],
-            f"{one['overlap']:.3f}",
-            one["disjoint"],
-            one["significances_kept"],
-        ]
-        for one in figures
-        if "overlap" in one
-    ]
-    of = next((one["coefficients"] for one in figures if "overlap" in one), 0)
-    return tables.section(
-        "What analyses still give",
-        "nist",
-        text,
-        tables.table(heads, scored) if scored else "",
-        tables.table(["k", "by", "overlap", f"disjoint of {of}", f"significance kept of {of}"], regressed),
-    )
+    table = tables.table(heads, scored) if scored else ""
+    return tables.section("What analyses still give", "nist", text, table)

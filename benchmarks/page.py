@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    analyses,
     arx,
     clinic,
     database,
@@ -75,6 +76,8 @@ def write(content: dict[str, Any], folder: Path) -> None:
         "guessing": guessing.section,
         "init": init.section,
         "nist": nist.section,
+        "bounds": analyses.section_of_bounds,
+        "visits": analyses.section_of_visits,
         "histories": histories.section,
         "review": review.section,
     }

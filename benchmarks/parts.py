@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import indistinct as ix
 from benchmarks import (
+    analyses,
     arx,
     clinic,
     database,
@@ -244,6 +245,8 @@ PARTS = {
     "review": review.run_review,
     "tables": clinic.run_tables,
     "nist": nist.run_nist,
+    "bounds": analyses.run_bounds,
+    "visits": analyses.run_visits,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,15 +25,25 @@ from indistinct.errors import OutputError
 SPANS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), min_size=1, max_size=12)
 
 
-def weights_one_by_one(cells):
-    """Return the weight of each value in each cell, cells being lists of values, by plain loops."""
+def weights_one_by_one(cells, sure=0.0):
+    """Return the weight of each value in each cell, cells being lists of values, by plain loops.
+
+    ``sure`` is the share of a cell that is known to have its first value, and as much its last.
+    """
+
+    def with_ends(own):
+        share = sure if len(own) > 1 else 0.0
+        return {v: (1 - 2 * share) * one + share * ((v == min(own)) + (v == max(own))) for v, one in own.items()}
+
     weight = [{value: 1 / len(cell) for value in cell} for cell in cells]
     for _ in range(ROUNDS + 1):
         mass = Counter()
         for own in weight:
-            mass.update(own)
+            mass.update(with_ends(own))
         weight = [{value: mass[value] / sum(map(mass.get, own)) for value in own} for own in weight]
-    return [{value: (1 - SHAPE) / len(own) + SHAPE * shaped for value, shaped in own.items()} for own in weight]
+    return [
+        with_ends({value: (1 - SHAPE) / len(own) + SHAPE * shaped for value, shaped in own.items()}) for own in weight
+    ]
 
 
 def as_policy(**hierarchies):
@@ -41,12 +52,13 @@ def as_policy(**hierarchies):
 
 @pytest.mark.slow
 @examples(60)
-@given(SPANS)
-def test_numbers_are_spread_as_sums_over_all_values_say(spans):
+@given(SPANS, st.sampled_from([0, 0.2, 0.5]))
+def test_numbers_are_spread_as_sums_over_all_values_say(spans, sure):
     spans = [*((low, low + more) for low, more in spans), (0, 0), (1, 1)]  # so that the lattice is of whole numbers
     labels = [f"[{low}, {high}]" if high > low else str(low) for low, high in spans]
     column = decode(pa.table({"n": labels}), policy=as_policy(n=ix.intervals(5))).columns["n"]
-    expected = weights_one_by_one([range(low, high + 1) for low, high in spans])
+    column = replace(column, ends=np.where(column.high > column.low, sure, 0.0))
+    expected = weights_one_by_one([range(low, high + 1) for low, high in spans], sure)
     found = column.masses(np.arange(0.5, 14))[column.codes]
     for own, wanted, mean in zip(found, expected, column.mean[column.codes], strict=True):
         assert math.isclose(mean, sum(value * weight for value, weight in wanted.items()), abs_tol=1e-6)

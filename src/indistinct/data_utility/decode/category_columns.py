@@ -135,10 +135,10 @@ def _weights(label_of: IntArray, value_of: IntArray, rows: FloatArray, ends: Flo
     sizes = np.bincount(label_of, minlength=len(rows)).astype(np.float64)
     even = 1 / sizes[label_of] if len(label_of) else np.zeros(0)
     weight = even.copy()
+    sure = np.minimum(ends[label_of], even)
     for _ in range(ROUNDS + 1):
-        mass = np.bincount(value_of, weight * rows[label_of], values)
+        mass = np.bincount(value_of, (sure + (1 - sure * sizes[label_of]) * weight) * rows[label_of], values)
         inside = np.bincount(label_of, mass[value_of], len(rows))
         weight = np.where(inside[label_of] > 0, mass[value_of] / np.maximum(inside[label_of], 1e-300), even)
     spread = (1 - SHAPE) * even + SHAPE * weight
-    sure = np.minimum(ends[label_of], even)
     return np.asarray(sure + (1 - sure * sizes[label_of]) * spread, np.float64)
