@@ -60,7 +60,7 @@ def rows_of_pieces(source: SparkSource, encoding: KeyedTuples, pieces: DataFrame
     codes = [f"c{position}" for position in range(len(encoding.columns))]
     cells = [f"o{position}" for position in range(len(own))]
     texts = [f"s{number}" for number in range(len(plan.labelled))]
-    rows = source.select(keyed_rows(source, encoding, own))
+    rows = source.select(keyed_rows(source, encoding, own, encoding.columns))
     for position, keys in enumerate(encoding.keys):
         data = {f"k{position}": keys, f"c{position}": integers(np.arange(len(keys), dtype=np.int32))}
         rows = rows.join(source.send(pa.table(data)), f"k{position}")
