@@ -80,7 +80,8 @@ def refuse_passwords(given: Iterable[object]) -> None:
         if is_address(text) and read_address(text).has_password:
             raise TableError(
                 "the address of a table holds a password, which everybody sees who lists the processes of this "
-                "machine; take it out, and give it in PGPASSWORD, in a password file (~/.pgpass) or in a service file"
+                "machine; take it out, and give it in PGPASSWORD, in a password file (~/.pgpass) or in a service file, "
+                "or to Snowflake by a connection_name"
             )
 
 

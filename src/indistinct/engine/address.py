@@ -1,8 +1,8 @@
 """The address of a table in a database: ``postgresql://host/database?table=schema.visits``; what may be shown of it.
 
-A file of SQLite is ``sqlite:///folder/file.db?table=visits``, with four slashes from the root. Whatever else that
-of a server says goes to libpq as it is, which also looks into the environment (``PGPASSWORD``), service files and
-password files. A password is never part of what is shown.
+A file of SQLite is ``sqlite:///folder/file.db?table=visits``, with four slashes from the root; ``snowflake://`` and
+``bigquery://`` are warehouses. Whatever else an address says goes to the driver as it is; PostgreSQL's also looks into
+the environment (``PGPASSWORD``), service files and password files. A password is never part of what is shown.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from indistinct.errors import TableError
 
-SCHEME = re.compile(r"(postgres(?:ql)?|sqlite)://", re.IGNORECASE)
+SCHEME = re.compile(r"(postgres(?:ql)?|sqlite|snowflake|bigquery)://", re.IGNORECASE)
 FORM = "postgresql://user@host/database?table=schema.name, or sqlite:///file.db?table=name"
+
+SECRETS = ("password", "sslpassword", "passcode", "token", "private_key_file_pwd")
+"""What an address may say of a driver that must not be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +71,20 @@ def read_address(text: str) -> Address:
     if len(tables) != 1 or not tables[0] or "\0" in unquote(text):
         raise TableError(f"the address does not name one table; say {FORM}")
     kind = SCHEME.match(text)
-    if kind is not None and kind[1].lower() == "sqlite":
+    name = "postgresql" if kind is None or kind[1].lower() == "postgres" else kind[1].lower()
+    if name == "sqlite":
         return _file_address(parts.netloc, unquote(parts.path), tables[0], is_alone=len(given) == 1)
     others = [(name, value) for name, value in given if name != "table"]
-    open_options = [(name, value) for name, value in others if name not in ("password", "sslpassword")]
+    open_options = [(name, value) for name, value in others if name not in SECRETS]
     user, at, host = parts.netloc.rpartition("@")
-    name, has_password, _ = user.partition(":")
+    who, has_password, _ = user.partition(":")
     shown = [*open_options, ("table", tables[0])]
     return Address(
-        _url(parts.netloc, parts.path, others),
+        _url(name, parts.netloc, parts.path, others),
         tables[0],
-        _url(f"{name}{at}{host}", parts.path, shown),
+        _url(name, f"{who}{at}{host}", parts.path, shown),
         bool(has_password) or len(open_options) < len(others),
+        "postgres" if name == "postgresql" else name,
     )
 
 
@@ -92,7 +97,7 @@ def _file_address(host: str, path: str, table: str, *, is_alone: bool) -> Addres
     return Address(path, table, f"sqlite:///{quote(path)}?{query}", has_password=False, kind="sqlite")
 
 
-def _url(place: str, path: str, given: list[tuple[str, str]]) -> str:
+def _url(scheme: str, place: str, path: str, given: list[tuple[str, str]]) -> str:
     """Return a URL; it has no host where a service file names it."""
     query = urlencode(given, quote_via=quote, safe='./"')
-    return f"postgresql://{place}{path}{'?' if query else ''}{query}"
+    return f"{scheme}://{place}{path}{'?' if query else ''}{query}"

@@ -128,6 +128,10 @@ def _open_in_database(address: str, engine: object) -> Rows:
         from indistinct.engine.sqlite import open_in_sqlite
 
         return open_in_sqlite(address)
+    if kind != "postgres":
+        from indistinct.engine.warehouse import open_in_warehouse
+
+        return open_in_warehouse(address)
     from indistinct.engine.postgres import open_in_postgres
 
     return open_in_postgres(address)

@@ -172,7 +172,13 @@ class FragmentPlan:
     work: Callable[[pa.Table], pa.Table]
 
 
-ELSEWHERE = {"spark": "Spark", "postgres": "PostgreSQL", "sqlite": "SQLite"}
+ELSEWHERE = {
+    "spark": "Spark",
+    "postgres": "PostgreSQL",
+    "sqlite": "SQLite",
+    "snowflake": "Snowflake",
+    "bigquery": "BigQuery",
+}
 """The kinds of tables whose rows another system holds, in no order, and the name of the system."""
 CLASS = "class_id"
 """The column that links the two tables of a release."""

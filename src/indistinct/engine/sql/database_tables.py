@@ -44,25 +44,25 @@ def publish(
     a table may be replaced, by what is said of that one.
     """
     session = next(iter(parts.values())).source.session
-    staged: dict[str, tuple[Place, DatabaseRows]] = {}
-    session.execute("SAVEPOINT publishing")
+    if len(parts) > 1 and not session.names_several:
+        raise OutputError("the database cannot give two tables their names at once; write to a folder")
+    stages = {name: Place(place.schema, f"indistinct_{secrets.token_hex(8)}") for name, place in places.items()}
+    staged: dict[str, DatabaseRows] = {}
+    session.begin_release()
     try:
         for place in places.values():
             _refuse_taken(session, place, may_go)
         for name, rows in parts.items():
-            staged[name] = _stage(rows, places[name])
-        said = recount({name: rows for name, (_, rows) in staged.items()})
-        for name, (stage, rows) in staged.items():
+            staged[name] = _stage(rows, stages[name], places[name])
+        said = recount(staged)
+        for name, rows in staged.items():
             rows.close()
-            session.remark(stage, said)
-            session.execute(f"DROP TABLE IF EXISTS {session.place_sql(places[name])}")
-            named = session.dialect.quote(places[name].table)
-            session.execute(f"ALTER TABLE {session.place_sql(stage)} RENAME TO {named}")
+            session.remark(stages[name], said)
+            session.name_release(stages[name], places[name])
     except BaseException as error:
-        for _, rows in staged.values():
+        for rows in staged.values():
             rows.close()
-        if not session.is_lost:
-            session.execute("ROLLBACK TO SAVEPOINT publishing")
+        session.undo_release(list(stages.values()))
         if isinstance(error, TableError):
             raise OutputError(f"{error}; nothing was written") from None
         raise
@@ -82,16 +82,15 @@ def _rows_of(session: DatabaseSession, table: str, columns: tuple[str, ...]) -> 
     return DatabaseRows(session, relation_of_columns(session.dialect, table, columns), columns)
 
 
-def _stage(rows: DatabaseRows, place: Place) -> tuple[Place, DatabaseRows]:
-    """Make a table beside the goal, and return its place and its rows; they stand in the order that was drawn."""
+def _stage(rows: DatabaseRows, stage: Place, place: Place) -> DatabaseRows:
+    """Make a table beside the goal, and return its rows; they stand in the order that was drawn."""
     columns, source, session = rows.columns(), rows.source, rows.source.session
     most = session.most_bytes
     if most is not None and any(len(name.encode()) > most for name in (*columns, place.table)):
         raise OutputError(f"the database cuts off names after {most} bytes; give shorter ones, such as by rename")
-    stage = Place(place.schema, f"indistinct_{secrets.token_hex(8)}")
     cells = ", ".join(f"{source.cell(column).own} AS {session.dialect.quote(column)}" for column in columns)
     session.execute(f"CREATE TABLE {session.place_sql(stage)} AS SELECT {cells} FROM {source.relation}")
-    return stage, _rows_of(session, session.place_sql(stage), columns)
+    return _rows_of(session, session.place_sql(stage), columns)
 
 
 def _refuse_taken(session: DatabaseSession, place: Place, may_go: Callable[[str | None], bool]) -> None:

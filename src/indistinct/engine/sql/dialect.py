@@ -37,6 +37,10 @@ class Dialect(ABC):
 
     text_type: ClassVar[str] = "VARCHAR"
     """The type of texts."""
+    whole: ClassVar[str] = "BIGINT"
+    """The type of whole numbers of 64 bits."""
+    temporary: ClassVar[str] = "CREATE TEMPORARY TABLE {}"
+    """How a temporary table is made that has a name."""
     double: ClassVar[str] = "DOUBLE"
     """The type of floating numbers of 64 bits."""
     timestamp: ClassVar[str] = "TIMESTAMP"
@@ -88,6 +92,10 @@ class Dialect(ABC):
     def unhex(self, digits: str) -> str:
         """Return the SQL of the bytes that hexadecimal digits stand for."""
         return f"unhex({digits})"
+
+    def concat(self, parts: Sequence[str]) -> str:
+        """Return the SQL of some texts and numbers, none missing, one after the other."""
+        return f"concat({', '.join(parts)})"
 
     def joined_bytes(self, first: str, second: str) -> str:
         """Return the SQL of some bytes and others behind them."""

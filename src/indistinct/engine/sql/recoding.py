@@ -121,7 +121,7 @@ def row_digest(dialect: Dialect, cells: Sequence[str]) -> str:
     """Return the SQL of a digest of some cells under a secret that is drawn now."""
     texts = [f"coalesce(CAST({cell} AS {dialect.text_type}), '')" for cell in cells]
     parts = [part for text in texts for part in (f"length({text})", "':'", text)]
-    return dialect.sha256(f"concat({', '.join([dialect.text(secrets.token_hex(32)), *parts])})")
+    return dialect.sha256(dialect.concat([dialect.text(secrets.token_hex(32)), *parts]))
 
 
 def _labelled(source: KeyedSource, tuples: KeyedTuples, plan: Plan, own: Sequence[str]) -> Recoded:

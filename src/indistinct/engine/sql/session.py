@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
@@ -36,11 +37,13 @@ class Place(NamedTuple):
 class DatabaseSession(ABC):
     """A connection, its transaction and the names of its temporary tables; the last table on it closes it."""
 
-    kind: ClassVar[str]
+    kind: str
     """What tables of such a database are called in code, as in ``plans.ELSEWHERE``."""
-    dialect: ClassVar[Dialect]
+    dialect: Dialect
     most_bytes: ClassVar[int | None] = None
     """Longer names of tables and columns are cut off."""
+    names_several: ClassVar[bool] = True
+    """Tables that are made together get their names together."""
 
     def __init__(self, address: Address, name: str) -> None:
         self.address = address
@@ -105,6 +108,20 @@ class DatabaseSession(ABC):
     @abstractmethod
     def remark(self, stage: Place, said: str) -> None:
         """Say something of a table, which goes with it when it is renamed or dropped."""
+
+    def begin_release(self) -> None:
+        """Begin to make the tables of a release."""
+        self.execute("SAVEPOINT publishing")
+
+    def name_release(self, stage: Place, goal: Place) -> None:
+        """Give a table that was recounted its name, and drop what had it before."""
+        self.execute(f"DROP TABLE IF EXISTS {self.place_sql(goal)}")
+        self.execute(f"ALTER TABLE {self.place_sql(stage)} RENAME TO {self.dialect.quote(goal.table)}")
+
+    def undo_release(self, stages: Sequence[Place]) -> None:
+        """Leave nothing of the tables that were made since ``begin_release``."""
+        if not self.is_lost:
+            self.execute("ROLLBACK TO SAVEPOINT publishing")
 
     @abstractmethod
     def close(self) -> None:

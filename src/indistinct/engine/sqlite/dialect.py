@@ -27,6 +27,7 @@ class SQLiteDialect(Dialect):
     """SQL of SQLite, on a connection that has the functions of this module."""
 
     text_type = "TEXT"
+    temporary = "CREATE TABLE {}"  # named as one of temp
     random_key = "indistinct_random()"
 
     def text(self, value: str) -> str:
@@ -156,11 +157,6 @@ class _Joined:
     def finalize(self) -> str:
         """Return them together."""
         return "".join(sorted(self.texts))
-
-
-def text_of(cell: float | str | None) -> str | None:
-    """Return the text of a cell of a column that may hold whole numbers."""
-    return text_of_float(cell, is_among_whole=1) if isinstance(cell, float) else None if cell is None else str(cell)
 
 
 def text_of_float(value: float, is_among_whole: int) -> str:

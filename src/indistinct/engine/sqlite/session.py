@@ -16,8 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.engine.address import Address, read_address
+from indistinct.engine.sql.cursors import CursorSession
 from indistinct.engine.sql.database_rows import DatabaseRows
-from indistinct.engine.sql.session import DatabaseSession, Place, ServerColumn, relation_of_columns
+from indistinct.engine.sql.session import Place, ServerColumn, relation_of_columns
 from indistinct.engine.sqlite.dialect import (
     BINARY,
     CUT_OFF,
@@ -28,12 +29,11 @@ from indistinct.engine.sqlite.dialect import (
     WHOLE,
     SQLiteCell,
     add_functions,
-    text_of,
+    text_of_float,
 )
-from indistinct.errors import IndistinctError, TableError
+from indistinct.errors import TableError
 
 OLDEST = (3, 39, 0)
-BATCH = 50_000
 PLACE = "main"
 """The schema of a file."""
 ARROW = {WHOLE: pa.int64(), FLOATING: pa.float64()}
@@ -55,7 +55,7 @@ REASONS = {
 """What went wrong, and what to do, by the primary code."""
 
 
-class SQLiteSession(DatabaseSession):
+class SQLiteSession(CursorSession):
     """A session of a file, through the standard library."""
 
     kind = "sqlite"
@@ -66,7 +66,7 @@ class SQLiteSession(DatabaseSession):
         self._is_open = False
         if sqlite3.sqlite_version_info < OLDEST:
             raise TableError(f"{name}: this Python has SQLite {sqlite3.sqlite_version}; 3.39 or later is needed")
-        with self._errors():
+        with self.errors():
             place = f"{Path(address.connection).absolute().as_uri()}?mode=rw"
             self.connection = sqlite3.connect(place, uri=True, isolation_level=None, check_same_thread=False)
             weakref.finalize(self, self.connection.close)  # of tables that nobody closed
@@ -75,17 +75,9 @@ class SQLiteSession(DatabaseSession):
             self.connection.execute("SELECT count(*) FROM main.sqlite_master").fetchall()  # from here on one state
         self._is_open = True
 
-    def execute(self, sql: str) -> int:
-        with self._errors():
-            return self.connection.execute(sql).rowcount
-
-    def fetch(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        with self._errors():
-            return self.connection.execute(sql, values).fetchall()
-
     def describe(self, relation: str) -> tuple[ServerColumn, ...]:
         """Return the columns, by what they hold, not by what was declared; that takes a scan."""
-        with self._errors():
+        with self.errors():
             cursor = self.connection.execute(f"SELECT * FROM {relation} LIMIT 0")
         names = [name for name, *_ in cursor.description]
         asked = ", ".join(_kinds_sql(SQLITE.quote(name)) for name in names)
@@ -99,46 +91,15 @@ class SQLiteSession(DatabaseSession):
     def arrow_type(self, kind: str) -> pa.DataType:
         return ARROW.get(kind, pa.string())
 
-    def arrow(self, sql: str) -> pa.Table:
-        with self._errors():
-            cursor = self.connection.execute(sql)
-            columns = list(zip(*cursor.fetchall(), strict=True))
-        names = [name for name, *_ in cursor.description]
-        nothing = pa.chunked_array([], pa.null())
-        return pa.table({name: columns[place] if columns else nothing for place, name in enumerate(names)})
+    def text_of(self, cell: object) -> str | None:
+        return text_of_float(cell, is_among_whole=1) if isinstance(cell, float) else super().text_of(cell)
 
-    def stream(self, sql: str, schema: pa.Schema | None = None) -> pa.RecordBatchReader:
-        """Return the rows of a query as they come; SQLite does not say of what types they are."""
-        if schema is None:
-            return self.arrow(sql).to_reader()
-        return pa.RecordBatchReader.from_batches(schema, self._batches(sql, schema))
+    def fresh(self) -> str:
+        return f"temp.{super().fresh()}"
 
-    def _batches(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        with self._errors():
-            cursor = self.connection.execute(sql)
-            while rows := cursor.fetchmany(BATCH):
-                columns = [
-                    list(map(text_of, column)) if pa.types.is_string(kind) else column
-                    for column, kind in zip(zip(*rows, strict=True), schema.types, strict=True)
-                ]
-                arrays = [pa.array(own, kind) for own, kind in zip(columns, schema.types, strict=True)]
-                yield pa.record_batch(arrays, schema=schema)
-
-    def send(self, table: pa.Table) -> str:
-        name = f"temp.{self.fresh()}"
-        columns = ", ".join(f'"{field.name}" {_type_sql(field.type)}' for field in table.schema)
-        self.execute(f"CREATE TABLE {name} ({columns})")
-        places = ", ".join("?" for _ in table.schema)
-        with self._errors():
-            for batch in table.to_batches(BATCH):
-                rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-                self.connection.executemany(f"INSERT INTO {name} VALUES ({places})", rows)
-        return name
-
-    def store(self, query: str) -> tuple[str, int]:
-        name = f"temp.{self.fresh()}"
-        self.execute(f"CREATE TABLE {name} AS {query}")
-        return name, int(self.fetch(f"SELECT count(*) FROM {name}")[0][0])
+    def insert(self, name: str, rows: list[tuple[Any, ...]]) -> None:
+        with self.errors():
+            self.connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' for _ in rows[0])})", rows)
 
     @property
     def is_open(self) -> bool:
@@ -151,7 +112,7 @@ class SQLiteSession(DatabaseSession):
     def commit(self) -> None:
         for (name,) in self.fetch("SELECT name FROM temp.sqlite_master WHERE type = 'table'"):
             self.execute(f"DROP TABLE temp.{name}")
-        with self._errors():
+        with self.errors():
             self.connection.execute("COMMIT")
             self.connection.execute("BEGIN")
 
@@ -190,23 +151,21 @@ class SQLiteSession(DatabaseSession):
                 return said.replace("''", "'")
         return None
 
+    def explain(self, error: Exception) -> str | None:
+        if not isinstance(error, sqlite3.Error | OverflowError | UnicodeError):
+            return None
+        code = getattr(error, "sqlite_errorcode", None)
+        if str(error).startswith("no such table"):
+            return "no such table, or it was dropped meanwhile; see the address"
+        unknown = f"SQLite cannot read or compute it (error {code or type(error).__name__})"
+        return REASONS.get((code or 0) & 0xFF, unknown)
+
     @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Raise errors of SQLite as a TableError that says what went wrong, without a cell."""
+    def errors(self) -> Iterator[None]:
         if self._is_open and not self.connection.in_transaction:
             raise TableError(f"{self.name}: an error before ended its transaction; open the table again")
-        try:
+        with super().errors():
             yield
-        except IndistinctError:
-            raise
-        except (sqlite3.Error, OverflowError, UnicodeError) as error:
-            code = getattr(error, "sqlite_errorcode", None)
-            reason = REASONS.get(code & 0xFF) if code is not None else None
-            if reason is None and str(error).startswith("no such table"):
-                reason = "no such table, or it was dropped meanwhile; see the address"
-            if reason is None:
-                reason = f"SQLite cannot read or compute it (error {code or type(error).__name__})"
-            raise TableError(f"{self.name}: {reason}") from None
 
 
 def open_in_sqlite(address: str) -> DatabaseRows:
@@ -225,10 +184,6 @@ def open_in_sqlite(address: str) -> DatabaseRows:
     except BaseException:
         session.close()
         raise
-
-
-def _type_sql(kind: pa.DataType) -> str:
-    return "INTEGER" if pa.types.is_integer(kind) else "TEXT"
 
 
 def _kinds_sql(cell: str) -> str:
