@@ -82,8 +82,8 @@ from indistinct.policy import other as other
 from indistinct.policy import quasi as quasi
 from indistinct.policy import sensitive as sensitive
 from indistinct.policy import where as where
-from indistinct.policy.arx.project import ArxProject as ArxProject
-from indistinct.policy.arx.project import read_arx as read_arx
+from indistinct.policy.arx import ArxProject as ArxProject
+from indistinct.policy.arx import read_arx as read_arx
 from indistinct.policy.files.policy_entries import policy_schema as policy_schema
 from indistinct.policy.files.policy_file import parse_policy as parse_policy
 from indistinct.policy.files.policy_file import policy_toml as policy_toml

@@ -22,8 +22,7 @@ import indistinct as ix
 from helpers.profiles import examples
 from indistinct.cli import app
 from indistinct.engine import open_table
-from indistinct.engine.duckdb.origin import Origin
-from indistinct.engine.duckdb.table_files import write_file
+from indistinct.engine.duckdb.table_files import Origin, write_file
 from indistinct.engine.formats import FORMATS, format_to_write, load_format
 from indistinct.errors import PolicyError
 from indistinct.policy.released_names import named_as_in_policy

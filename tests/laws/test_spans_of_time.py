@@ -20,7 +20,7 @@ import pytest
 import indistinct as ix
 from indistinct.engine import open_table
 from indistinct.engine.arrays import without_rests
-from indistinct.engine.duckdb.origin import with_durations
+from indistinct.engine.duckdb.table_files import with_durations
 
 SPANS = [
     datetime.timedelta(seconds=90),

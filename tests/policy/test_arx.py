@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import indistinct as ix
 from helpers import profiles
 from indistinct.cli import app
-from indistinct.policy.arx.models import model_named
+from indistinct.policy.arx import model_named
 
 AGES = "34;<50;*\n45;<50;*\n66;>=50;*\n70;>=50;*\n"
 ZIPS = "81667;8166*;816**;81***;*\n81675;8167*;816**;81***;*\n81925;8192*;819**;81***;*\n81931;8193*;819**;81***;*\n"

@@ -18,10 +18,9 @@ import indistinct as ix
 from indistinct.cli import app
 from indistinct.engine import open_table
 from indistinct.engine.duckdb import DuckRows
-from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.session import Session
 from indistinct.engine.duckdb.source import DuckSource
-from indistinct.engine.duckdb.table_files import write_file
+from indistinct.engine.duckdb.table_files import Origin, write_file
 from indistinct.engine.formats import FORMATS, load_format
 from indistinct.release.manifest import file_digest
 

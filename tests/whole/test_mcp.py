@@ -14,8 +14,7 @@ import pytest
 
 import indistinct as ix
 from indistinct.errors import OutputError
-from indistinct.mcp.root_folder import RootFolder
-from indistinct.mcp.tool_server import make_server
+from indistinct.mcp.tool_server import RootFolder, make_server
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("CI") != "true" and find_spec("mcp") is None,

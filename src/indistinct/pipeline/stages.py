@@ -6,17 +6,18 @@ something of its own in between. What a stage needs goes in, what it found comes
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import indistinct
 from indistinct.counting import FrequencyList, as_declared, encode_eligible, reporting_compilation
 from indistinct.counting.joined_tables import TableCount
 from indistinct.engine import ClassPlan, Encoded, LocalPlan, Plan, Rows, use_table
-from indistinct.errors import InfeasibleError, PolicyError
+from indistinct.errors import InfeasibleError, PolicyError, VerificationError
 from indistinct.linkage import count_encoded
 from indistinct.pipeline.refusals import (
     refuse_cells,
@@ -40,6 +41,9 @@ from indistinct.release.manifest import MadeWith, StatedLimits, StatedSearch
 from indistinct.release.perturbing import perturb
 from indistinct.release.pseudonyms import PseudonymKey
 from indistinct.search import Algorithm, Task, algorithm_named, algorithm_of, find_recoding, state_bound
+
+if TYPE_CHECKING:
+    from indistinct.disclosure_risk import OverallRisk
 
 
 def anonymize(
@@ -271,11 +275,30 @@ def recount(release: Release, watch: Watch, *, allow_unsafe: bool = False) -> Re
 
 def refuse_risk(release: Release) -> Release:
     """Return a release whose risk may be accepted; one above a threshold that its policy enforces is refused."""
-    if release.policy.context is None or not release.policy.context.is_enforced:
-        return release
-    from indistinct.pipeline.context_limit import refuse_above_threshold
+    found = risk_if_enforced(release, release.policy)
+    if found is not None and found.is_above:
+        release.close()
+        raise VerificationError(f"refused: {found.sentence}; {_remedy(found)}")
+    return release
 
-    return refuse_above_threshold(release)
+
+def risk_if_enforced(release: Any, policy: Policy | None) -> OverallRisk | None:
+    """Return the risk of a release whose policy enforces a threshold; None where none does."""
+    if policy is None or policy.context is None or not policy.context.is_enforced:
+        return None
+    from indistinct.disclosure_risk import overall_risk
+
+    return overall_risk(release, policy)
+
+
+def _remedy(found: OverallRisk) -> str:
+    """Say which k would be enough, whatever the groups, and what else can be done."""
+    limit = found.context.limit
+    assert limit is not None  # only what has a threshold is above it
+    wanted = [found.r_context / limit.value] if "threshold" in found.reasons else []
+    wanted += [1 / (found.context.cutoff or 1)] if "highest" in found.reasons else []
+    k = math.ceil(max(wanted) - 1e-9)
+    return f"k = {k:,} is enough, or say in [context] what makes an attempt less likely, or accept more and say why"
 
 
 def refuse_nothing(recoding: Recoding) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from indistinct.engine.plans import OPERATORS
-from indistinct.policy.column import CellSet, Column, Role, drop, identifier, other, quasi, sensitive
+from indistinct.policy.cell_rules import CellSet, DateShift, Microaggregation, Noise
+from indistinct.policy.column import Column, Role, drop, identifier, other, quasi, sensitive
 from indistinct.policy.condition import Condition, where
 from indistinct.policy.context import Context, Likelihood, RecipientTerms
-from indistinct.policy.date_shift import DateShift
 from indistinct.policy.knows import Knows, lists_people
 from indistinct.policy.linked_tables import LinkedTable, Part
 from indistinct.policy.person import PSEUDONYM, Person
-from indistinct.policy.perturbation import Microaggregation, Noise
 from indistinct.policy.policy import (
     ALL_QUASI,
     Policy,

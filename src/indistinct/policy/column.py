@@ -12,8 +12,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from indistinct.errors import HierarchyError, PolicyError
 from indistinct.hierarchy import CompiledHierarchy, Hierarchy, keep, read_number
-from indistinct.policy.date_shift import DateShift
-from indistinct.policy.perturbation import Microaggregation, Noise, Perturbation
+from indistinct.policy.cell_rules import CellSet, DateShift, Microaggregation, Noise, Perturbation
 from indistinct.policy.released_names import check_new_name
 
 Role = Literal["identifier", "quasi", "sensitive", "other", "drop"]
@@ -29,34 +28,6 @@ STABLE = "stable"
 """A pseudonym that stays the same from release to release."""
 RULES = ("value", "refuse")
 UNREADABLE = ("refuse", "missing", "suppress")
-
-
-@dataclass(frozen=True, slots=True)
-class CellSet:
-    """A cell holds several values: texts with a separator between them, or a list, or a JSON array without one."""
-
-    separator: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.separator is not None and not (isinstance(self.separator, str) and self.separator):
-            raise PolicyError(f'set.separator: must be a text such as ";", got {self.separator!r}')
-
-    @classmethod
-    def of(cls, given: Any) -> CellSet:
-        """Take what a policy file says in a table.
-
-        >>> CellSet.of({"separator": ";"}).describe()
-        {'separator': ';'}
-        """
-        if isinstance(given, CellSet):
-            return given
-        if not isinstance(given, Mapping) or not given.keys() <= {"separator"}:
-            raise PolicyError('set: takes a separator, such as { separator = ";" }, or is {} for lists')
-        return cls(**given)
-
-    def describe(self) -> dict[str, Any]:
-        """Return it as a policy file writes it."""
-        return {} if self.separator is None else {"separator": self.separator}
 
 
 @dataclass(frozen=True, slots=True)

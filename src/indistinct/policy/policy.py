@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from indistinct.errors import PolicyError
 from indistinct.policy.about import about_mistakes
+from indistinct.policy.cell_rules import DateShift, Perturbation
 from indistinct.policy.column import STABLE, Column, Role, identifier
 from indistinct.policy.condition import Condition
 from indistinct.policy.context import Context, RecipientTerms, context_mistakes
-from indistinct.policy.date_shift import DateShift
 from indistinct.policy.knows import Knows, knows_mistakes, model_mistakes_of
 from indistinct.policy.linked_tables import (
     PERSON,
@@ -27,7 +27,6 @@ from indistinct.policy.linked_tables import (
     table_mistakes,
 )
 from indistinct.policy.person import PSEUDONYM, Person
-from indistinct.policy.perturbation import Perturbation
 from indistinct.policy.released_names import name_mistakes
 from indistinct.registry import DEFAULT_ALGORITHM
 from indistinct.release.forms import LINKED_TABLES, ONE_TABLE, Form

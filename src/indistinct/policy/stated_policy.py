@@ -16,10 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 
 from indistinct.engine.plans import OPERATORS
 from indistinct.errors import IndistinctError, TableError
+from indistinct.policy.cell_rules import DateShift, Microaggregation, Noise
 from indistinct.policy.column import Column, Role, Rule
-from indistinct.policy.date_shift import DateShift
 from indistinct.policy.person import Person
-from indistinct.policy.perturbation import Microaggregation, Noise
 from indistinct.policy.policy import Policy
 from indistinct.registry import MODELS
 

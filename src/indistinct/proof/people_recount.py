@@ -18,8 +18,7 @@ from indistinct.policy import PSEUDONYM, Policy, sensitive_columns
 from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.checks import Check, knows_few, model_check
 from indistinct.proof.known_columns import CodedTuples, KnownColumns
-from indistinct.proof.truth.linked_people import linked_people_checks
-from indistinct.proof.truth.person_trees import Numbers, PersonTrees, SingleTable
+from indistinct.proof.truth.person_trees import Numbers, PersonTrees, SingleTable, linked_people_checks
 from indistinct.recoding.people_facts import PeopleFacts
 from indistinct.release.manifest import Facts, StatedPeople
 

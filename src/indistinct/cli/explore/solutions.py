@@ -20,7 +20,7 @@ def solutions(
     preference: Annotated[
         str,
         option(
-            "Which one is preferred: min-absolute, min-relative, max-distribution, min-suppression, highest-absolute- "
+            "Which one is preferred: min-absolute, min-relative, max-distribution, min-suppression, highest-absolute-"
             "peak, highest-relative-peak, fewest-attributes or most-attributes."
         ),
     ] = "min-absolute",

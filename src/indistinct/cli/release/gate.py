@@ -58,7 +58,7 @@ def gate(
 
 def _why_it_fails(folder: Path, policy: Policy | None) -> str | None:
     """Say in one line what does not hold of a release; None if all does."""
-    from indistinct.pipeline.context_limit import risk_if_enforced
+    from indistinct.pipeline.stages import risk_if_enforced
     from indistinct.proof.verdict import verify
     from indistinct.release.manifest import MANIFEST, has_manifest
 

@@ -19,7 +19,7 @@ def from_arx(
     as_json: AsJson = False,
 ) -> None:
     """Write the policy of an ARX project (.deid), with its hierarchies, and list what could not be taken over."""
-    from indistinct.policy.arx.project import read_arx
+    from indistinct.policy.arx import read_arx
 
     found = read_arx(project, k=k)
     policy = found.write(output)

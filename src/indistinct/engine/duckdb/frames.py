@@ -8,7 +8,9 @@ import duckdb
 import pyarrow as pa
 
 from indistinct.engine.duckdb.dialect import literal
-from indistinct.engine.duckdb.origin import (
+from indistinct.engine.duckdb.rows import DuckRows
+from indistinct.engine.duckdb.session import Session
+from indistinct.engine.duckdb.table_files import (
     Origin,
     Typed,
     as_duckdb_reads_it,
@@ -17,8 +19,6 @@ from indistinct.engine.duckdb.origin import (
     restore_arrow,
     with_durations,
 )
-from indistinct.engine.duckdb.rows import DuckRows
-from indistinct.engine.duckdb.session import Session
 from indistinct.engine.rows import check_names
 from indistinct.errors import TableError
 

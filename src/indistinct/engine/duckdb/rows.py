@@ -30,11 +30,10 @@ from indistinct.engine.duckdb.histories import (
     recognise_sql,
     refuse_unusable_keys,
 )
-from indistinct.engine.duckdb.origin import Origin
 from indistinct.engine.duckdb.recoding import LINE, Stored, divided_tables, recoded_by_column, recoded_locally
 from indistinct.engine.duckdb.session import Session
 from indistinct.engine.duckdb.source import DuckSource, Encoding, code_type, make_encoding, with_codes
-from indistinct.engine.duckdb.table_files import write_file
+from indistinct.engine.duckdb.table_files import Origin, write_file
 from indistinct.engine.plans import PARENT, PERSON, ROW, ClassPlan, Condition, Counts, LocalPlan, Plan, Recognition
 from indistinct.engine.rows import Rows
 from indistinct.engine.sql.dialect import Cell, eligible

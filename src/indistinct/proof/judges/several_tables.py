@@ -28,9 +28,8 @@ from indistinct.proof.checks import (
     unreadable_checks,
 )
 from indistinct.proof.judges.judge import Judge
-from indistinct.proof.truth.linked_people import linked_people_checks
 from indistinct.proof.truth.one_table import general_like
-from indistinct.proof.truth.person_trees import Numbers, PersonTrees
+from indistinct.proof.truth.person_trees import Numbers, PersonTrees, linked_people_checks
 from indistinct.release.manifest import Manifest
 
 QUASI_OF_ALL = "all tables"

@@ -4,22 +4,244 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import Any
+from xml.etree import ElementTree  # nosec B405 # see where it is parsed
 
 from indistinct.atomic_files import OWNER_ONLY, drop_draft, flush_all, give_name, make_draft, write_whole
 from indistinct.errors import HierarchyError, OutputError, PolicyError
 from indistinct.hierarchy import Hierarchy, Levels, keep, levels
-from indistinct.policy.arx.files import ArxFiles
-from indistinct.policy.arx.models import ArxModel, measure_named, model_named
 from indistinct.policy.column import Column, Role
 from indistinct.policy.files.policy_file import policy_toml
 from indistinct.policy.policy import Policy
 from indistinct.registry import MODELS
+
+NUMBER = r"([0-9]+(?:\.[0-9]+)?(?:E-?[0-9]+)?)"
+OF_COLUMN = r" for attribute '(.*)'"
+SOURCE_OF_TABLE = "ARX compares with the whole table, and here the table is what is released"
+
+
+@dataclass(frozen=True, slots=True)
+class ArxModel:
+    """The model that a text of ARX means, if there is one, with its options, and what is to be known of it."""
+
+    name: str | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def model_named(text: str) -> ArxModel:
+    """Return the model that ARX's description of a privacy model means.
+
+    >>> model_named("5-anonymity")
+    ArxModel(name='k-anonymity', options={'k': 5}, notes=())
+    >>> model_named("recursive-(4.0,3)-diversity for attribute 'illness'").options
+    {'l': 3, 'kind': 'recursive', 'c': 4.0, 'column': 'illness'}
+    >>> model_named("(2.0E-1,1.0E-5)-differential privacy").name is None
+    True
+    """
+    for pattern, make in FORMS.items():
+        found = re.fullmatch(pattern, text, re.DOTALL)
+        if found:
+            return make(found)
+    return ArxModel(None, {}, ("has no counterpart and was left out",))
+
+
+def measure_named(text: str) -> str | None:
+    """Return the measure that ARX's description of a quality model means, if there is one.
+
+    >>> measure_named("Loss (geometric mean)"), measure_named("Non-Uniform entropy"), measure_named("Ambiguity")
+    ('loss', 'entropy', None)
+    """
+    plain = " ".join(text.lower().replace("-", " ").split())
+    return next((measure for word, measure in MEASURES_BY_WORD.items() if word in plain), None)
+
+
+MEASURES_BY_WORD = {
+    "non uniform entropy": "entropy",
+    "discernab": "discernibility",
+    "average equivalence class": "average-group-size",
+    "equivalence class size": "average-group-size",
+    "precision": "precision",
+    "loss": "loss",
+    "height": "absolute-distance",
+}
+
+
+def _k_anonymity(found: re.Match[str]) -> ArxModel:
+    return ArxModel("k-anonymity", {"k": int(found[1])})
+
+
+def _k_map(found: re.Match[str]) -> ArxModel:
+    if found[2] in (None, "unknown"):
+        note = f"k-map counts people of a population, so k-anonymity with k = {found[1]} was taken, which asks for more"
+        return ArxModel("k-anonymity", {"k": int(found[1])}, (note,))
+    note = f"k-map with k = {found[1]} is estimated there from a model of the population, here as k-anonymity"
+    return ArxModel("k-anonymity", {"k": int(found[2])}, (note,))
+
+
+def _distinct(found: re.Match[str]) -> ArxModel:
+    return ArxModel("l-diversity", {"l": int(found[1]), "kind": "distinct", "column": found[2]})
+
+
+def _entropy(found: re.Match[str]) -> ArxModel:
+    diversity = math.ceil(float(found[2]))
+    notes = [] if diversity == float(found[2]) else [f"l is a whole number here, so {diversity} was taken"]
+    if found[1] == "grassberger-":
+        notes.append("the entropy is computed as Shannon's, and not estimated as Grassberger does")
+    return ArxModel("l-diversity", {"l": diversity, "kind": "entropy", "column": found[3]}, tuple(notes))
+
+
+def _recursive(found: re.Match[str]) -> ArxModel:
+    options = {"l": int(float(found[2])), "kind": "recursive", "c": float(found[1]), "column": found[3]}
+    return ArxModel("l-diversity", options)
+
+
+def _closeness(found: re.Match[str]) -> ArxModel:
+    options = {"t": float(found[1]), "distance": found[2], "column": found[3]}
+    return ArxModel("t-closeness", options, (SOURCE_OF_TABLE,))
+
+
+def _disclosure(found: re.Match[str]) -> ArxModel:
+    delta = round(float(found[1]) * math.log(2), 12)
+    notes = ("delta is in natural logarithms here, and a value that a group lacks counts as disclosed", SOURCE_OF_TABLE)
+    return ArxModel("delta-disclosure", {"delta": delta, "column": found[2]}, notes)
+
+
+def _likeness(found: re.Match[str]) -> ArxModel:
+    options: dict[str, Any] = {"beta": float(found[2]), "column": found[3]}
+    options |= {"enhanced": True} if found[1] == "enhanced-" else {}
+    return ArxModel("beta-likeness", options, (SOURCE_OF_TABLE,))
+
+
+def _average_risk(found: re.Match[str]) -> ArxModel:
+    notes: tuple[str, ...] = ()
+    if found[2]:
+        notes = ("only the average risk was taken over, and not the highest risk with the share that may exceed it",)
+    return ArxModel("average-risk", {"at_most": float(found[1])}, notes)
+
+
+FORMS: dict[str, Callable[[re.Match[str]], ArxModel]] = {
+    r"\(?([0-9]+)\)?-anonymity": _k_anonymity,
+    r"\(([0-9]+)\)-map(?: estimated as \(([0-9]+|unknown)\)-anonymity.*)?": _k_map,
+    rf"distinct-([0-9]+)-diversity{OF_COLUMN}": _distinct,
+    rf"(shannon-|grassberger-)?entropy-{NUMBER}-diversity{OF_COLUMN}": _entropy,
+    rf"recursive-\({NUMBER}, ?{NUMBER}\)-diversity{OF_COLUMN}": _recursive,
+    rf"{NUMBER}-closeness with (equal|ordered|hierarchical) (?:ground-)?distance{OF_COLUMN}": _closeness,
+    rf"{NUMBER}-disclosure privacy{OF_COLUMN}": _disclosure,
+    rf"(basic-|enhanced-)?{NUMBER}-likeness{OF_COLUMN}": _likeness,
+    rf"\(<?{NUMBER}(, .*)?\)-avg-reidentification-risk": _average_risk,
+}
+"""Texts of ARX, and how each is read."""
+
+
+MOST_XML = 16_000_000
+MOST_TEXT = 256_000_000
+"""Bytes that a file may have when it is unpacked: settings, and hierarchies of millions of values."""
+MOST_FILES = 100_000
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError, ValueError)
+"""What reading a file of a broken or encrypted archive raises."""
+
+
+class ArxFiles:
+    """A project file of ARX that is open: its settings as XML, its hierarchies as text. Java objects are not read."""
+
+    def __init__(self, path: Path) -> None:
+        """Open a project; raise if it is none."""
+        self.file = path.name
+        self.notes: list[str] = []
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except OSError as error:
+            raise PolicyError(f"cannot read {path}: {error.strerror or error}") from None
+        except BROKEN:
+            raise PolicyError(f"{self.file}: is no project of ARX, which is a zip file") from None
+        self._sizes = {one.filename: one for one in self._zip.infolist()[:MOST_FILES]}
+        if "input/definition.xml" not in self._sizes or "input/config.xml" not in self._sizes:
+            self._zip.close()
+            raise PolicyError(f"{self.file}: is no project of ARX: it has no input/definition.xml or input/config.xml")
+
+    def __enter__(self) -> ArxFiles:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._zip.close()
+
+    @property
+    def name(self) -> str:
+        """The name of the project, or of its file."""
+        return self.xml("project.xml").first("name").strip() or self.file
+
+    def text(self, name: str, most: int = MOST_TEXT) -> str | None:
+        """Return a file as text, None if there is none; one that unpacks to too much is refused.
+
+        ARX writes UTF-8; older versions wrote what the machine had, which is then taken for Windows-1252.
+        """
+        if name not in self._sizes:
+            return None
+        try:
+            with self._zip.open(self._sizes[name]) as file:
+                content = file.read(most + 1)
+        except BROKEN:
+            raise PolicyError(f"{self.file}: {name} cannot be unpacked; the project is broken or encrypted") from None
+        if len(content) > most:
+            raise PolicyError(f"{self.file}: {name} unpacks to more than {most // 1_000_000} MB; it is not read")
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            note = f"{name} is not UTF-8; it was read as Windows-1252, so look at letters with accents"
+            if note not in self.notes:
+                self.notes.append(note)
+            return content.decode("cp1252", errors="replace")
+
+    def xml(self, name: str) -> Said:
+        """Return what a file of settings says; nothing if there is no such file."""
+        text = self.text(name, MOST_XML)
+        if text is None:
+            return Said(None)
+        if "<!DOCTYPE" in text or "<!ENTITY" in text:
+            raise PolicyError(f"{self.file}: {name} declares a document type, which ARX never does; it is not read")
+        try:
+            # the text is bounded, and expat refuses entities that grow without bound; none is fetched
+            return Said(ElementTree.fromstring(text))  # nosec B314 # as said above
+        except (ElementTree.ParseError, ValueError):
+            raise PolicyError(f"{self.file}: {name} is not XML") from None
+
+
+class Said:
+    """What a file of settings says, by the names of its elements."""
+
+    def __init__(self, root: ElementTree.Element | None) -> None:
+        """Take the outermost element; None says nothing."""
+        self._root = root
+
+    def texts(self, name: str) -> list[str]:
+        """Return the text of each element of a name."""
+        return [(element.text or "").strip() for element in self._all(name)]
+
+    def first(self, name: str) -> str:
+        """Return the text of the first element of a name, or nothing; one space is a delimiter and stays."""
+        return next((element.text or "" for element in self._all(name)), "")
+
+    def is_said(self, name: str) -> bool:
+        """Return whether there is an element of a name."""
+        return any(True for _ in self._all(name))
+
+    def groups(self, name: str) -> list[dict[str, str]]:
+        """Return what stands directly within each element of a name."""
+        return [{inner.tag: inner.text or "" for inner in element} for element in self._all(name)]
+
+    def _all(self, name: str) -> Iterator[ElementTree.Element]:
+        return iter(()) if self._root is None else self._root.iter(name)
+
 
 ROLES: dict[str, Role] = {
     "IDENTIFYING_ATTRIBUTE": "identifier",

@@ -1,1 +1,0 @@
-"""Projects of ARX as policies."""
