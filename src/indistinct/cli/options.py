@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from indistinct.errors import PolicyError
+
+if TYPE_CHECKING:
+    from indistinct.policy import Policy
 
 FORMATS = "{formats}"
 """Stands in a help text for the formats of files that can be read; they are named when the text is shown."""
@@ -121,6 +124,43 @@ class ReadingAnywhere(Reading):
             # of a Java that is gone, and of Ctrl-C, the bridge to it would print the traceback
             logging.getLogger().addHandler(logging.NullHandler())
         return Reading.engine_arguments(self) | without_none(engine=self.engine, master=self.master)
+
+
+@dataclass(frozen=True, slots=True)
+class BesideOptions:
+    """What a report looks at beside a release."""
+
+    original: Annotated[
+        list[str] | None,
+        option(
+            "The private table, which nothing for recipients looks at; each of several as NAME=TABLE.", metavar="TABLE"
+        ),
+    ] = None
+    external: Annotated[str | None, option("A table that names people, to link the release with.", metavar="TABLE")] = (
+        None
+    )
+    earlier: Annotated[
+        list[Path] | None, option("An earlier release of the same source and policy; repeat it.", metavar="RELEASE")
+    ] = None
+    population: Annotated[
+        str | None, option("How many people the table was drawn from, or a table of them, for journalist risk.")
+    ] = None
+    ledger: Annotated[str | None, option(LEDGER_HELP, "--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER")] = (
+        None
+    )
+
+    def arguments(self, policy: Policy) -> dict[str, Any]:
+        """Return all of it, as a report takes it; the tables are those that the policy describes."""
+        from indistinct.cli.paths import tables_given
+
+        is_number = self.population is not None and self.population.isdecimal()
+        return {
+            "original": tables_given(policy, self.original, "--original") if self.original else None,
+            "external": self.external,
+            "earlier": self.earlier or (),
+            "population": int(self.population or 0) if is_number else self.population,
+            "ledger": self.ledger,
+        }
 
 
 @dataclass(frozen=True, slots=True)

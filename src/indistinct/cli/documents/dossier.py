@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import LEDGER_HELP, AsJson, NamedRecipient, PolicyPath, Reading, argument, option
-from indistinct.cli.paths import policy_of_recipient, tables_given
+from indistinct.cli.options import AsJson, BesideOptions, NamedRecipient, PolicyPath, Reading, argument, option
+from indistinct.cli.paths import policy_of_recipient
 from indistinct.errors import ExposedError, VerificationError
 from indistinct.showing.words import counted
 
@@ -23,25 +23,13 @@ def dossier(
     policy_path: PolicyPath,
     release: Annotated[Path, argument("RELEASE", "A folder that anonymize wrote.")],
     output: Annotated[Path, option("The folder of the documents.", "--output", "-o", metavar="FOLDER")],
-    original: Annotated[
-        list[str] | None, option("The private table; each of several as NAME=TABLE.", metavar="TABLE")
-    ] = None,
-    external: Annotated[
-        str | None, option("A table that names people, to link the release with.", metavar="TABLE")
-    ] = None,
-    earlier: Annotated[
-        list[Path] | None, option("An earlier release of the same source and policy; repeat it.", metavar="RELEASE")
-    ] = None,
-    population: Annotated[str | None, option("How many people the table was drawn from, or a table of them.")] = None,
-    ledger: Annotated[
-        str | None, option(LEDGER_HELP, "--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER")
-    ] = None,
     recipient: NamedRecipient = None,
     only: Annotated[
         list[str] | None, option("A document for this regime alone; repeat it. Else all.", metavar="REGIME")
     ] = None,
     replace: Annotated[bool, option("Replace the dossier that the folder holds.", "--replace")] = False,
     *,
+    beside: BesideOptions,
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
@@ -55,9 +43,6 @@ def dossier(
 
     refuse_folder(output, replace=replace)
     policy = policy_of_recipient(policy_path, recipient)
-    said: dict[str, Any] = {"external": external, "earlier": earlier or (), "ledger": ledger}
-    said["original"] = tables_given(policy, original, "--original") if original else None
-    said["population"] = int(population) if population and population.isdecimal() else population
     with show.progress() as watch:
         found = compile_dossier(
             release,
@@ -65,7 +50,7 @@ def dossier(
             recipient=recipient,
             only=tuple(only or ()),
             watch=watch,
-            **said,
+            **beside.arguments(policy),
             **reading.arguments(),
         )
         found.write(output, replace=replace)

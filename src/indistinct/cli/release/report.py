@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from indistinct.cli import show
-from indistinct.cli.options import LEDGER_HELP, AsJson, PolicyPath, Reading, argument, option
-from indistinct.cli.paths import on_terms_of, tables_given
+from indistinct.cli.options import AsJson, BesideOptions, PolicyPath, Reading, argument, option
+from indistinct.cli.paths import on_terms_of
 from indistinct.errors import ExposedError, OutputError, VerificationError
 
 EXIT_CODES = {"failed": VerificationError.exit_code, "broken": ExposedError.exit_code}
@@ -23,28 +23,9 @@ def report(
     output: Annotated[
         Path | None, option("The page to write: a file that ends in .html.", "--output", "-o", metavar="FILE")
     ] = None,
-    original: Annotated[
-        list[str] | None,
-        option(
-            "The private table, which only the internal edition looks at; each of several as NAME=TABLE.",
-            metavar="TABLE",
-        ),
-    ] = None,
     edition: Annotated[
         str, option("internal (describes the private table) or public (for whoever gets the release).")
     ] = "internal",
-    external: Annotated[
-        str | None, option("A table that names people, to link the release with.", metavar="TABLE")
-    ] = None,
-    earlier: Annotated[
-        list[Path] | None, option("An earlier release of the same source and policy; repeat it.", metavar="RELEASE")
-    ] = None,
-    population: Annotated[
-        str | None, option("How many people the table was drawn from, or a table of them, for journalist risk.")
-    ] = None,
-    ledger: Annotated[
-        str | None, option(LEDGER_HELP, "--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER")
-    ] = None,
     data: Annotated[str | None, option("What the table holds, of whom, from when. Else as in the policy.")] = None,
     purpose: Annotated[str | None, option("What the release is for. Else as in the policy.")] = None,
     recipient: Annotated[
@@ -54,6 +35,7 @@ def report(
     title: Annotated[str, option("What stands above the page.")] = "Release report",
     replace: Annotated[bool, option("Replace the file if it exists.", "--replace")] = False,
     *,
+    beside: BesideOptions,
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
@@ -82,13 +64,9 @@ def report(
             release,
             policy,
             edition=chosen,
-            original=tables_given(policy, original, "--original") if original else None,
-            external=external,
-            earlier=earlier or (),
-            population=int(population) if population and population.isdecimal() else population,
-            ledger=ledger,
             about={name: text for name, text in about.items() if text is not None},
             watch=watch,
+            **beside.arguments(policy),
             **reading.arguments(),
         )
         if output is not None:
@@ -98,7 +76,7 @@ def report(
         show.document(facts | {"written": None if output is None else str(output)})
     else:
         assert output is not None  # asked for above
-        _tell(output, chosen, concluded, bool(original), policy_path, release)
+        _tell(output, chosen, concluded, bool(beside.original), policy_path, release)
     if concluded["outcome"] in EXIT_CODES:
         raise typer.Exit(EXIT_CODES[concluded["outcome"]])
 
