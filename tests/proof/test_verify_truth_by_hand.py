@@ -34,7 +34,7 @@ from indistinct.proof.people_recount import (
     people_who_stay,
     released_people_check,
 )
-from indistinct.proof.truth import class_truth, linked_people, matching, person_trees
+from indistinct.proof.truth import class_truth, matching, person_trees
 from indistinct.proof.truth import row_fits as truth
 from indistinct.proof.truth.class_truth import _PairCounts
 from indistinct.proof.truth.one_table import greatest_safe_set, least_suppression_check
@@ -1023,7 +1023,7 @@ def linked_checks(who: str, ages: str, moved: Sequence[Cell]) -> dict[str, tuple
     mine = trees(numbers, True, who, ages, moved)
     theirs = trees(numbers, False, "aabc", "1112", days(1, 4, 10, None))
     return {
-        check.id: (check.passed, check.numbers) for check in linked_people.linked_people_checks(mine, theirs, numbers)
+        check.id: (check.passed, check.numbers) for check in person_trees.linked_people_checks(mine, theirs, numbers)
     }
 
 
@@ -1058,7 +1058,7 @@ def moved_too_far(mine: Sequence[int], theirs: Sequence[int], most: int = 2) -> 
     """Pseudonyms and people of one profile, by the days of their first dates."""
     one, other = (SimpleNamespace(first_moments=np.array(some) * MICROSECONDS_A_DAY) for some in (mine, theirs))
     profiles = (np.zeros(len(mine), np.int64), np.zeros(len(theirs), np.int64))
-    return linked_people._moved_too_far(one, other, profiles, most)  # type: ignore[arg-type]
+    return person_trees._moved_too_far(one, other, profiles, most)  # type: ignore[arg-type]
 
 
 def test_nobody_moved_farther_than_she_may() -> None:
@@ -1070,8 +1070,8 @@ def test_nobody_moved_farther_than_she_may() -> None:
     assert moved_too_far([5, 9], [1, 6, 9]) == 0
     assert moved_too_far([4, 6], [6, 6]) == 0
     assert moved_too_far([4, 6], [8, 6]) == 0
-    assert linked_people._surplus(ints(0, 0, 1), ints(0, 1, 1)) == 1
-    assert linked_people._surplus(ints(), ints(3)) == 0
+    assert person_trees._surplus(ints(0, 0, 1), ints(0, 1, 1)) == 1
+    assert person_trees._surplus(ints(), ints(3)) == 0
 
 
 def test_pseudonyms_without_dates_that_move() -> None:
@@ -1080,7 +1080,7 @@ def test_pseudonyms_without_dates_that_move() -> None:
     with opened(pseudonym=["x", "y"], age=["1", "2"]) as mine, opened(id=["a", "b"], age=["2", "1"]) as theirs:
         ours = PersonTrees.of({"table": mine}, SingleTable.of(policy), numbers, is_released=True)
         others = PersonTrees.of({"table": theirs}, SingleTable.of(policy), numbers, is_released=False)
-    assert [check.passed for check in linked_people.linked_people_checks(ours, others, numbers)] == [True]
+    assert [check.passed for check in person_trees.linked_people_checks(ours, others, numbers)] == [True]
 
 
 def test_trees_count_rows_and_people() -> None:
