@@ -449,7 +449,7 @@ def test_a_policy_file_keeps_new_names_and_others_keep_their_digest() -> None:
     assert ix.parse_policy(text).renamed == NAMES
     assert policy_digest(ix.parse_policy(text)) == policy_digest(policy())
     assert policy_digest(policy()) != policy_digest(policy({}))
-    assert policy_digest(policy(), heeds_names=False) == policy_digest(policy({}))
+    assert policy_digest(policy(), with_names=False) == policy_digest(policy({}))
     assert "rename" not in ix.policy_toml(policy({}))
     assert policy_digest(policy({})) == DIGEST
 

@@ -82,10 +82,10 @@ GIVEN = "indistinct.given"
 
 
 class Group(TyperGroup):
-    """A group of commands that tells of a mistake in a command as that would: in JSON, if it was asked for."""
+    """A group of commands that reports a mistake in a command as that would: in JSON, if it was asked for."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options of the group; what was given is kept for whoever tells of a mistake in it."""
+        """Read the options of the group; what was given is kept for whoever reports a mistake in it."""
         ctx.meta.setdefault(GIVEN, list(args))
         try:
             return super().parse_args(ctx, args)
@@ -109,7 +109,7 @@ class Group(TyperGroup):
 
 
 def _exit_of(error: Any, ctx: Any) -> Exception:
-    """Return what is raised for a mistake in a command: the same, or the exit after it was told as a JSON document."""
+    """Return what is raised for a mistake in a command: the same, or the exit after it was printed as JSON."""
     if "--json" not in ctx.meta[GIVEN]:
         found: Exception = error
         return found

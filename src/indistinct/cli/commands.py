@@ -82,7 +82,7 @@ def _application(name: str) -> CommandLine:
 
 
 def _in_the_list(name: str) -> TyperCommand:
-    """Return what the list of commands tells of one, without its options."""
+    """Return what the list of commands says of one, without its options."""
     module = import_module(f"indistinct.cli.{COMMANDS[name]}")
     told = module.app.info.help if hasattr(module, "app") else getattr(module, name.replace("-", "_")).__doc__
     return TyperCommand(name, help=told)

@@ -92,7 +92,7 @@ def _bits(kind: pa.DataType) -> int:
 
 
 def _without_rests(cells: pa.Array, width: int) -> pa.Array:
-    """Return cells of so many bits each anew, all bits of missing ones 0."""
+    """Return cells of ``width`` bits each anew, all bits of missing ones 0."""
     bitmap, data = (np.frombuffer(buffer, np.uint8) for buffer in cells.buffers())
     is_present = _bits_of(bitmap, cells.offset, len(cells))
     if width == 1:

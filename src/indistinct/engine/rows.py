@@ -325,8 +325,8 @@ class Encoded(ABC):
     def make_room(self, columns: Sequence[str], merged: Mapping[str, IntArray], bytes_each: int) -> None:
         """Raise if ``count_merged`` would give more tuples than fit into the memory that was allowed, before they come.
 
-        Each takes so many bytes; what is left of the allowed memory is the engine's. An engine whose rows lie elsewhere
-        has ``max_tuples`` for it.
+        Each takes ``bytes_each``; what is left of the allowed memory is the engine's. An engine whose rows lie
+        elsewhere has ``max_tuples`` for it.
         """
         self.refuse_closed()
 

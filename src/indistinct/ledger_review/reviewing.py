@@ -250,7 +250,7 @@ class _Remembered:
 
 
 MOST_FOUND = 20
-"""Releases that undo others are looked for until so many were found; more are told as one."""
+"""The most releases that undo others and are looked for; further ones are reported as one."""
 
 
 class Undoing(NamedTuple):
@@ -283,7 +283,7 @@ def find_undoing(entries: Sequence[Entry], files: Files, watch: Watch) -> list[U
 
 
 def _first_failing(fails: Callable[[int], bool], number: int) -> int:
-    """Return the first of so many places that fails, if all after it do; the last one does."""
+    """Return the first of ``number`` places that fails, if all after it do; the last one does."""
     low, high = 0, number - 1
     while low < high:
         middle = (low + high) // 2

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from indistinct.search import Algorithm, Task
 
 ROWS_PER_K = 100
-"""No fragment has fewer rows than so many times the largest k, so that cuts cost little."""
+"""Rows of the smallest fragment, as a multiple of the largest k: larger ones make cuts cost little."""
 
 
 def recode_in_fragments(counted: Counted, algorithm: Algorithm, watch: Watch, made_with: MadeWith) -> Release:

@@ -119,7 +119,7 @@ def refuse_unable(policy: Policy, algorithm: Algorithm) -> None:
 def refuse_other_target(policy: Policy, algorithm: Algorithm) -> None:
     """Raise if the policy names a target and the algorithm has another one, or none.
 
-    Then verify and attacks, which ask the policy, would be told wrong what the search looked at.
+    Then verify and attacks, which ask the policy, would be misled about what the search looked at.
     """
     given = PredictionTarget.of(getattr(algorithm, "target", None))
     if (None if given is None else given.column) == policy.target_column or not declaration_of(algorithm).is_search:

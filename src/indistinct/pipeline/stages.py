@@ -208,7 +208,7 @@ def draws_of(seed: Seed | None, frequencies: FrequencyList, policy: Policy) -> D
     """
     if seed is None:
         return SECURE
-    purpose = (indistinct.__version__, policy_digest(policy, heeds_names=False), frequencies.digest())
+    purpose = (indistinct.__version__, policy_digest(policy, with_names=False), frequencies.digest())
     return Draws.of_seed(seed, " ".join(purpose).encode())
 
 

@@ -17,7 +17,7 @@ KINDS = get_args(Kind)
 SCALES = (1e-9, 1e12)
 """Noise of another scale cannot be added to numbers of 53 bits, or is a mistake."""
 DIGITS = 3
-"""Numbers with noise are rounded to so many digits below that of the scale: the last bits could tell the original."""
+"""Digits below that of the scale to which numbers with noise are rounded: the last bits could show the original."""
 MOST_DAYS = 3650
 """A date may be moved by ten years at most, so that every year stays one of four digits."""
 
@@ -68,7 +68,7 @@ class CellSet(CellRule):
 class DateShift(CellRule):
     """Each person's dates move by one number of days, drawn at random from ``-days`` to ``days`` for each release.
 
-    What lies between two dates of a person stays as it is; which dates they were is not told. Cells are ISO dates
+    What lies between two dates of a person stays as it is; which dates they were is not released. Cells are ISO dates
     or timestamps, or texts of a ``format`` of ``strptime``.
 
     >>> DateShift(365).describe()

@@ -23,7 +23,7 @@ Unreadable = Literal["refuse", "missing", "suppress"]
 Missing = Rule | Sequence[str | int | float] | Mapping[str, Any]
 """The rule, the codes that mean a missing cell, or both as ``{"codes": […], "rule": …}``."""
 Shift = DateShift | Mapping[str, Any] | int
-"""How dates move: as it is, as a policy file says it, or by at most so many days."""
+"""How dates move: as it is, as a policy file says it, or as the most days."""
 STABLE = "stable"
 """A pseudonym that stays the same from release to release."""
 RULES = ("value", "refuse")

@@ -20,7 +20,7 @@ MOST_KNOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class EventKinds:
-    """What sets of known events are made of: items of a kind, and of each kind at most so many.
+    """What sets of known events are made of: items of a kind, and the most of each kind.
 
     An item is an event in full, or an event without its columns of time.
     """

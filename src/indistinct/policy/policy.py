@@ -223,8 +223,8 @@ class Policy:
         mistakes = []
         if moved and self.is_whole and not (self.links_rows and not self.suppresses_single_rows):
             mistakes.append(
-                f"columns.{moved[0]}.shift: all dates of a person move together, so it is told whose rows they are: "
-                "say person = { column = …, release = 'pseudonym' }, which suppresses people and not single rows"
+                f"columns.{moved[0]}.shift: all dates of a person move together, so say whose rows they are: "
+                "person = { column = …, release = 'pseudonym' }, which suppresses people and not single rows"
             )
         if len({shift.days for shift in self.shifted.values()}) > 1:
             mistakes.append("columns: all dates of a person move together, so shift has the same days everywhere")
@@ -453,7 +453,7 @@ class Policy:
         return tuple(model for model in self.privacy if model.known is None or model.known >= len(self.quasi))
 
     def allowed_suppression(self, rows: int) -> int:
-        """The number of rows, out of so many eligible ones, that may be suppressed."""
+        """The number of rows that may be suppressed, if ``rows`` are eligible."""
         return suppression_in_rows(self.max_suppression, rows)
 
     def check(self, columns: Sequence[str]) -> None:

@@ -402,13 +402,13 @@ def _without_limits(fields: Mapping[str, Any]) -> PrivacyModel:
     return MODELS.make("alpha-k", alpha=1.0, k=fields.get("k", 1), column=fields.get("column"), on=fields.get("on"))
 
 
-def policy_digest(policy: Policy, *, heeds_names: bool = True) -> str:
+def policy_digest(policy: Policy, *, with_names: bool = True) -> str:
     """Return the SHA-256 of everything that a policy requires of a release; the algorithm is not part of it.
 
-    Without ``heeds_names`` neither is what columns are called in the release.
+    Without ``with_names`` neither is what columns are called in the release.
     """
     left_out: Any = {"algorithm": True, "privacy": True}
-    if not heeds_names:
+    if not with_names:
         names = {"__all__": {"rename"}}
         left_out |= {"columns": names, "tables": {"__all__": {"columns": names}}}
     stated = StatedPolicy.of(policy).model_dump(mode="json", exclude_none=True, exclude=left_out)

@@ -66,7 +66,7 @@ class ReleasedEvents:
     private: Sequence[PrivateColumn] = ()
 
     def as_items(self, most: int) -> _Items:
-        """Return what sets are chosen from; of each label at most so many events."""
+        """Return what sets are chosen from; of each label at most as many events as a set has."""
         sorts = len(self.labels)
         span = int(self.labels.max(initial=0)) + 1
         own = self.labels + span * np.arange(sorts)[:, None]
@@ -87,7 +87,7 @@ class ReleasedEvents:
 
 
 def count_sets(rows: ReleasedEvents, limits: IntArray, together: int, k: int) -> EventSetCounts:
-    """Count the people who share each set of at most so many events; ``limits`` has the most of each kind."""
+    """Count the people who share each set of at most ``together`` events; ``limits`` has the most of each kind."""
     items = rows.as_items(together)
     base = int(items.labels.max(initial=0)) + 1
     sets, failing, smallest, sure = 0, 0, 0, 0
@@ -177,14 +177,14 @@ def _sets(items: _Items, limits: IntArray, size: int) -> Iterator[tuple[IntArray
                 for kind, limit in enumerate(limits.tolist()):
                     is_asked &= (own == kind).sum(axis=2) <= limit
                 without = items.without[places]
-                for place in range(size) if (items.without >= 0).any() else ():  # so many others are in it in full
+                for place in range(size) if (items.without >= 0).any() else ():  # the others are in it in full
                     in_full = (without == found[:, :, place, None]).sum(axis=2)
                     is_asked &= in_full <= items.later[places[:, :, place]]
                 yield found[is_asked], np.broadcast_to(owners[begin : begin + at_once, None], is_asked.shape)[is_asked]
 
 
 def _picks(length: int, size: int) -> Iterator[IntArray]:
-    """Return the choices of so many places out of a number of them, some at a time."""
+    """Return the choices of ``size`` places out of a number of them, some at a time."""
     everything = combinations(range(length), size)
     while some := list(islice(everything, AT_ONCE)):
         yield np.array(some, np.int64)

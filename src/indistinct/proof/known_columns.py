@@ -1,4 +1,4 @@
-"""The recount where an adversary knows few columns: every set of so many columns, counted from the cells.
+"""The recount where an adversary knows few columns: every set of that number of columns, counted from the cells.
 
 The table is counted once by all quasi columns; the groups by each set of columns are sums of those counts. Nothing here
 shares code with the search.
@@ -54,7 +54,7 @@ class CodedTuples:
 
 @dataclass(frozen=True, slots=True)
 class KnownColumns:
-    """What whoever knows some of the columns of a quasi-identifier finds, over all sets of so many."""
+    """What whoever knows some of the columns of a quasi-identifier finds, over all sets of that size."""
 
     on: str
     known: int

@@ -89,7 +89,7 @@ def released_people_check(released: Rows, policy: Policy, said: PeopleFacts) -> 
 def stated_people_checks(said: Facts, source: Rows, policy: Policy) -> list[Check]:
     """Compare the people that a release is about, as it says, with the original; shown only if they differ.
 
-    Who lost rows cannot be told where nothing links them.
+    Who lost rows cannot be found where nothing links them.
     """
     if said.people is None or said.drawn is not None:
         return []

@@ -37,7 +37,7 @@ FROM_STATEMENTS = (
 SHARES = ("precision", "accuracy", "completeness", *FROM_ORIGINAL)
 """Measures that are never above 1."""
 STATED_OF_DRAWN = ("precision", "discernibility", "average-group-size", "distinct-tuples")
-"""Measures that may be told of rows that were drawn: they follow from what is released."""
+"""Measures that may be stated of rows that were drawn: they follow from what is released."""
 
 
 class Bounds(NamedTuple):
@@ -282,7 +282,7 @@ def _plus(total: Bounds, rows: int, each: Sequence[float]) -> Bounds:
 
 
 def _all_figures(counts: _Totals, columns: Sequence[_Figures]) -> dict[str, Bounds]:
-    """Return every measure that can be told, each by its definition; docs/measures.md has them."""
+    """Return every measure that can be worked out, each by its definition; docs/measures.md has them."""
     rows, released = counts.rows, counts.released
     squares = float(np.square(counts.sizes, dtype=np.float64).sum()) + float(rows - released) * rows
     figures = {

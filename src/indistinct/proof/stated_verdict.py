@@ -78,7 +78,7 @@ def _expected_checks(
         own = _with_those_of_policy(own, stated, policy, described)
     if not policy.person_columns or not stated.shape.blanks:
         return own
-    if not policy.links_rows:  # else pseudonyms tell them, and they were counted
+    if not policy.links_rows:  # else pseudonyms show them, and they were counted
         own += [_in_people(one, where, own, stated, policy) for one, where in _asked_terms(asked, policy)]
     if policy.suppressed_rows == "remove" or not stated.suppressed:
         own.append(Possible("people.stated", {}, lambda passed, rest: passed and not rest))
@@ -117,7 +117,7 @@ def _in_people(terms: Terms, where: str, own: Expected, stated: Manifest, policy
 
 
 def _people_of_smallest_group(where: str, stated: Manifest, policy: Policy) -> int | None:
-    """Return the people of the smallest group by a quasi-identifier, if it has all quasi columns and that is told."""
+    """Return the people of the smallest group by a quasi-identifier, if it has all quasi columns and that is stated."""
     has_all = set((policy.quasi_identifiers or {}).get(where, ())) == set(policy.quasi)
     is_whole = policy.suppressed_rows == "remove" or not stated.suppressed  # no blank rows are a group as well
     return stated.people.smallest_group if has_all and is_whole and stated.people is not None else None

@@ -42,7 +42,7 @@ CHARACTERS = re.compile(r"[\d,]+ characters?|suppressed")
 TEXT = "csv"
 """The kind of files that state a delimiter."""
 CHOSEN, APPLIED = "chosen", "applied"
-"""The algorithms that are told the levels, and the groups of an earlier release, which may have had a target."""
+"""The algorithms that are given the levels, and the groups of an earlier release, which may have had a target."""
 RANDOM_RAISE, TARGET = "random_raise", "target"
 """The options with which an algorithm raises labels by chance, and with which it looks at a sensitive column."""
 
@@ -471,7 +471,7 @@ RULES: dict[str, Rule] = {
 def search_check(stated: Facts, policy: Policy) -> Check:
     """Check what a manifest says of its search against the policy, and against what its algorithm can be.
 
-    A search sees sensitive values only where models ask about them or its target is one; one with a ledger is told of
+    A search sees sensitive values only where models ask about them or its target is one; one with a ledger is shown
     earlier releases as well. An algorithm always draws, never, or where labels are raised by chance.
     """
     said, asked = stated.search, bool(policy.asked_sensitive) or bool(stated.options.get(TARGET))

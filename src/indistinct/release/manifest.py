@@ -170,7 +170,7 @@ class StatedCheck(Statement):
 
 
 class StatedKnown(Statement):
-    """What whoever knows few columns finds, over all sets of so many."""
+    """What whoever knows ``known`` columns finds, over all sets of that size."""
 
     on: str
     known: Count

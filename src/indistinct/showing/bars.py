@@ -16,7 +16,7 @@ HEAD, ROW, FOOT = 34, 30, 34
 """The height of a panel's title, of each of its rows and of its axis, in pixels."""
 THICKNESS = 16
 NARROWEST = 150
-"""A panel has at least so many pixels, and room for its title; those that do not fit beside the others go below."""
+"""The least pixels of a panel, which also has room for its title; those that do not fit beside the others go below."""
 BOLD_LETTER = 7.5
 LETTER = 8.3
 """The width of a letter of a name, about, and on the safe side."""

@@ -49,7 +49,7 @@ class Axis:
 
     @classmethod
     def over(cls, numbers: Sequence[float], is_log: bool = False, most: int = 7) -> Axis:
-        """Return an axis that holds all numbers, with at most about so many ticks.
+        """Return an axis that holds all numbers, with at most about ``most`` ticks.
 
         >>> Axis.over([0.31, 0.62]).ticks
         (0.3, 0.4, 0.5, 0.6, 0.7)

@@ -94,7 +94,7 @@ def _draw_list(draw: DrawFn, most_columns: int, most_tuples: int, sensitive: Seq
 
 
 def _draw_digits(draw: DrawFn, base: int, number: int) -> list[int]:
-    """Draw so many numbers below a base as one number, since hypothesis takes most of its time for each draw."""
+    """Draw ``number`` numbers below a base as one number, since hypothesis takes most of its time for each draw."""
     drawn = draw(_strategies().integers(0, base**number - 1))
     return [drawn // base**place % base for place in range(number)]
 
@@ -161,7 +161,7 @@ def nodes_of(frequencies: FrequencyList) -> Iterator[Node]:
 
 
 def for_all(check: Callable[[Any], None], strategy: SearchStrategy[Any], examples: int) -> None:
-    """Run a check on so many drawn examples, the same each time."""
+    """Run a check on ``examples`` drawn examples, the same each time."""
     hypothesis = _hypothesis()
     run = hypothesis.settings(
         max_examples=examples,

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from indistinct.search import Algorithm
 
 MANY_QUASI, MUCH, NEARLY_LOST, MOST_NAMED = 8, 0.4, 0.8, 5
-"""From so many quasi columns on, generalized by so large a share of their levels on average, it is said which of them
-have climbed nearly all of theirs; no more than some are named."""
+"""Quasi columns, and the share of their levels that they climbed on average, from which on a warning names those that
+climbed nearly all of theirs; the share that is nearly all; and the most columns that are named."""
 OPTIONS_OF_SOME = (
     ("measure", "optimizes no measure of your choice", "lattice"),
     ("random_raise", "raises no labels by chance", "regroup"),
@@ -253,7 +253,7 @@ def _mistakes_together(writing: ReleaseOptions, entering: EnteringOptions, seed:
 
 
 def _mistakes_on_server(writing: ReleaseOptions, entering: EnteringOptions) -> list[str]:
-    """Return which options a release that becomes a table of a server cannot heed."""
+    """Return which options do not work for a release that becomes a table of a server."""
     given = {
         "--ledger": entering.ledger is not None,
         "--allow-unsafe": writing.allow_unsafe,
@@ -267,7 +267,7 @@ def _mistakes_on_server(writing: ReleaseOptions, entering: EnteringOptions) -> l
 
 
 def _mistakes_for_several(reading: ReadingAnywhere, max_tuples: int | None) -> list[str]:
-    """Return which options several tables that belong together cannot heed."""
+    """Return which options do not work for several tables that belong together."""
     given = {"--max-tuples": max_tuples, "--engine": reading.engine}
     said = [name for name, value in given.items() if value not in (None, "duckdb")]
     return [f"{' and '.join(said)}: not offered for several tables that belong together; leave it out"] if said else []

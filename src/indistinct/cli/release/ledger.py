@@ -272,7 +272,7 @@ def add(
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
-    """Enter a release that was made without the ledger, and tell what it reveals together with the others.
+    """Enter a release that was made without the ledger, and say what it reveals together with the others.
 
     It has left the house, so it is entered whatever is found.
     """

@@ -70,7 +70,7 @@ def moment_sql(kind: str, cell: str, form: str | None) -> str:
 
 
 def shifted_sql(kind: str, cell: str, form: str | None, days: str) -> str:
-    """Return the SQL of a date that moves by so many days, in the type that it has; the time of the day stays."""
+    """Return the SQL of a date that moves by ``days``, in the type that it has; the time of the day stays."""
     if kind == "DATE":
         return f"({cell} + {days}::INTEGER)"
     if kind.startswith("TIMESTAMP"):

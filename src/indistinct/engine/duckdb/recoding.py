@@ -20,7 +20,7 @@ from indistinct.engine.duckdb.source import DuckSource, Encoding, code_type, cou
 from indistinct.engine.plans import ClassPlan, LocalPlan, Plan, Shifts
 from indistinct.randomness import Draws
 
-# Up to so many labels a released column is stored as a one- or two-byte ENUM, which sorts and decodes faster than text,
+# Most labels of a released column that is stored as a one- or two-byte ENUM, which sorts and decodes faster than text,
 # unless the rows are so few that to make the type takes longer.
 SMALL_DICTIONARY = 65_000
 FEW_ROWS = 10_000
@@ -346,7 +346,7 @@ def _as_texts(names: Iterable[str]) -> str:
 
 
 def _random_keys(rows: int, draws: Draws) -> pa.RecordBatchReader:
-    """Return so many uniform 64-bit keys as a stream; 5 million rows collide with a chance below one in a million."""
+    """Return ``rows`` uniform 64-bit keys as a stream; 5 million rows collide with a chance below one in a million."""
     schema = pa.schema([("key", pa.uint64())])
 
     def batches() -> Iterator[pa.RecordBatch]:

@@ -41,7 +41,7 @@ from indistinct.engine.sql.rows import SqlEncoded, SqlRows, surplus
 from indistinct.errors import TableError
 
 MANY_ROWS = 1_000_000
-"""From so many rows on distinct tuples are estimated, and merged before they leave DuckDB."""
+"""Rows from which on distinct tuples are estimated, and merged before they leave DuckDB."""
 MIN_ROOM = 1 << 26
 """Tuples that take no more bytes are not thought of beforehand."""
 PROCESS = 300_000_000

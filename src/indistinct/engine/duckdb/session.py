@@ -38,7 +38,7 @@ and four for each join that it has run, until it is closed (measured with DuckDB
 SessionLimits = tuple[int, str | None, int | None]
 """Of which process, how much memory, and how many threads: a fork has none of its parent's threads."""
 SMALLEST_MEMORY = 1 << 28
-"""DuckDB is left so many bytes at least."""
+"""The bytes that DuckDB is left at least."""
 
 
 def escape_pattern(path: Path) -> str:
@@ -109,7 +109,7 @@ class Session:
         self._finalizer()
 
     def set_aside(self, number: int) -> None:
-        """Leave so many bytes of the allowed memory to others than DuckDB, for as long as anybody shares the limit."""
+        """Leave ``number`` bytes of the allowed memory to others than DuckDB, as long as anybody shares the limit."""
         if self.memory_limit is not None:
             self.execute(f"SET memory_limit = '{max(self.memory_limit - number, SMALLEST_MEMORY)}B'")
 
@@ -161,7 +161,7 @@ class Session:
             return self._connection.sql(sql, params=list(parameters)).to_arrow_table()
 
     def stream(self, sql: str, rows: int = 100_000) -> pa.RecordBatchReader:
-        """Return the rows of a query as a stream that never holds them all, so many at a time."""
+        """Return the rows of a query as a stream of ``rows`` at a time, which never holds them all."""
         with self._errors():
             return self._connection.sql(sql).to_arrow_reader(rows)
 

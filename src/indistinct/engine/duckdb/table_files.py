@@ -69,7 +69,7 @@ def in_own_types(table: pa.Table, typed: Typed, schema: pa.Schema) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The kind of table that came in, how it is given back, and what its file told beyond its rows."""
+    """The kind of table that came in, how it is given back, and what its file said beyond its rows."""
 
     kind: str
     restore: Restore = restore_as_arrow

@@ -274,7 +274,7 @@ def _statements(member: str, content: bytes) -> set[Statement]:
 
 
 def _elements(content: bytes) -> list[ElementTree.Element]:
-    """Return all elements of a part; of one with declarations or remarks none, which is told by itself."""
+    """Return all elements of a part; of one with declarations or remarks none, which is reported by itself."""
     if b"<!" in content:
         return []
     return list(ElementTree.fromstring(content).iter())  # nosec B314 # without declarations there is no entity

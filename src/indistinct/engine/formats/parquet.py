@@ -40,7 +40,7 @@ DUCKDB = "DuckDB"
 HEAD, TAIL = 4, 8
 """The bytes before the first part of a file, and those behind its footer."""
 SHORTENED = 32
-"""Texts of so many bytes may be cut off in statistics: DuckDB cuts at 256, others at 64."""
+"""Bytes of a text that may be cut off in statistics: DuckDB cuts at 256, others at 64."""
 MOST_READERS = 4
 """So many parts of a file are looked into at once; each is held in memory."""
 

@@ -53,8 +53,8 @@ def recognise(
 ) -> Recognised | None:
     """Return the hierarchy of the catalogue that the distinct values of a column fit, or None.
 
-    It goes by the values alone. At least ``threshold`` of them must be listed, and so many of them, or such telling
-    ones, that coincidence is unlikely: five two-letter codes are countries, AM and PM are not; four are states of the
+    It goes by the values alone. At least ``threshold`` of them must be listed, and they must be too many, or too
+    telling, for a coincidence: five two-letter codes are countries, AM and PM are not; four are states of the
     United States if all of them are, since these are far fewer; digits alone (ZIP codes, ICD-9 without V and E codes,
     NACE without its letter, ISCED, ages) may be anything. ``expected`` names what the column's name speaks of, such as
     ``{"us_zip"}``: of these the listed share is all that is asked. Texts that mean unknown, such as "?", are not

@@ -167,7 +167,7 @@ NumberOrTable = Annotated[
     Annotated[float, Tag("<number>")] | Annotated[dict[str, float], Tag("<table>")],
     Discriminator(lambda written: "<table>" if isinstance(written, Mapping) else "<number>"),
 ]
-"""One number, or one for each of some values; what is wrong is told of the one that was written."""
+"""One number, or one for each of some values; mistakes are reported of the one that was written."""
 NUMBER_OR_MAPPING = float | Mapping[str, float]
 
 
@@ -264,7 +264,8 @@ class PolicyEntries(FileEntries):
         default_factory=dict, description="Who gets a release, each by a name, with terms of their own."
     )
     max_unique: Any = Field(
-        0.05, description="The share of rows that may be unique by one column which leaves unprotected; attacks tell."
+        0.05,
+        description="The share of rows that may be unique by one column which leaves unprotected; attacks report more.",
     )
     algorithm: str = DEFAULT_ALGORITHM
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")

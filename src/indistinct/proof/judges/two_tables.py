@@ -170,7 +170,7 @@ def _join_check(quasi: Rows, sensitive: Rows, policy: Policy, k: int) -> Check:
 
 
 def _people_by_classes(found: ValueCounts) -> dict[tuple[tuple[int, int], ...], int]:
-    """Return the number of people whose tuple stands in exactly these classes, so many times in each.
+    """Return the number of people whose tuple stands in exactly these classes, the given number of times in each.
 
     A tuple of several people has every joined row several times. What all of its classes have in common there is
     divided out: two rows in a class link to the same values as one does.

@@ -169,7 +169,7 @@ def _wrong_classes(truth: _PairCounts, members: _PairCounts, shown: _PairCounts)
 
 
 def _can_be_chosen(bags: Sequence[tuple[int, Bag]], wanted: Bag) -> bool:
-    """Return whether so many values can be taken out of each bag that together they are the wanted ones.
+    """Return whether the given number of values of each bag can be chosen so that together they are the wanted ones.
 
     Each takes what it can; where nothing that is wanted is left, others exchange what they took along a chain.
     """

@@ -221,7 +221,7 @@ def count_unmatched(
     IN  labels  (released, columns) int64: the label of each released tuple
     IN  wanted  (released,) int64: the rows of each
     IN  counts  (originals,) int64: the rows of each original tuple
-    IN  most_kept  so many candidates are found once and kept; those beyond are sought whenever they are needed
+    IN  most_kept  candidates that are found once and kept; those beyond are sought whenever they are needed
 
     A first fit serves the released tuples with fewest candidates first; then alternating paths mend what it spoiled.
     Tuples that a search in vain has seen can never help again, so each is seen in vain once.

@@ -31,7 +31,7 @@ from indistinct.proof.perturbed_numbers import prove_perturbations
 from indistinct.proof.truth.row_fits import people_behind_groups, rows_without_original
 
 MOST_NODES_TRIED = 256
-"""Labels that occur on several levels leave several nodes possible; so many are tried."""
+"""Nodes that are tried where labels occur on several levels, which leaves several nodes possible."""
 
 
 def prove_by_column(

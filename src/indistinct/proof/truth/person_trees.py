@@ -319,7 +319,7 @@ def _surplus(mine: IntArray, theirs: IntArray) -> int:
 
 
 def _moved_too_far(mine: PersonTrees, theirs: PersonTrees, profiles: tuple[IntArray, IntArray], days: int) -> int:
-    """Return how many pseudonyms find no person of their own within so many days, among those with the same distances.
+    """Return how many pseudonyms find no person of their own within ``days``, among those of equal distances.
 
     Whoever has the earliest date takes the earliest person she can: no other choice leaves more for those after her.
     """
