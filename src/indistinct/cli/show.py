@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from indistinct.errors import IndistinctError
     from indistinct.progress import Watch
     from indistinct.proof.checks import ShownCheck
-    from indistinct.proof.verdict import Verdict
     from indistinct.release.manifest import Facts
 
 ACCENT = "cyan"
@@ -253,12 +252,7 @@ def measures(figures: Mapping[str, float]) -> Table:
     return made
 
 
-def verdict(found: Verdict, title: str = "Verification") -> Table:
-    """Return every check of a recount and what it found."""
-    return checks(found.checks, title)
-
-
-def checks(found: Iterable[ShownCheck], title: str) -> Table:
+def checks(found: Iterable[ShownCheck], title: str = "Verification") -> Table:
     """Return checks, whether each passed, and what was found."""
     made = table(title, "", "check", "found")
     for check in found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -151,7 +151,8 @@ def anonymize(
     with show.progress(time_limit) as watch, open_tables(given, policy, **reading.arguments(), **limits) as opened:
         rows = policy.form.as_given(opened)
         if entering.ledger is not None:
-            release = _enter(rows, policy, chosen, Path(output), key, watch, writing, entering, reading)
+            engine = reading.engine_arguments()
+            release = enter(rows, policy, chosen, Path(output), watch, writing=writing, entering=entering, **engine)
         else:
             with pipeline.anonymize(
                 rows, policy, algorithm=chosen, allow_unsafe=writing.allow_unsafe, seed=seed, watch=watch
@@ -180,28 +181,29 @@ def anonymize(
     show.next_steps(["verify", policy_path, output, *whose, *originals, *where])
 
 
-def _enter(
-    rows: Any,
+def enter(
+    table: Any,
     policy: Policy,
-    chosen: Algorithm | str | None,
-    output: Path,
-    key: Any,
+    algorithm: Algorithm | str | None,
+    folder: Path,
     watch: Watch,
+    *,
     writing: ReleaseOptions,
     entering: EnteringOptions,
-    reading: ReadingAnywhere,
+    refuse: Callable[[Release], None] | None = None,
+    **reading: Any,
 ) -> Release:
     """Make a release that is checked against a ledger, write it and enter it there."""
     from indistinct.ledger import Ledger
     from indistinct.release.catalogue_records import write_metadata
 
     assert entering.ledger is not None  # asked before
-    made = {"algorithm": chosen, "folder": output, "replace": writing.replace, "sign": key, "watch": watch}
-    told = entering.arguments() | reading.engine_arguments()
-    with Ledger(entering.ledger) as ledger, ledger.anonymize(rows, policy, **made, **told) as release:
+    made = {"algorithm": algorithm, "folder": folder, "replace": writing.replace, "sign": writing.sign}
+    told = {**made, "refuse": refuse, "watch": watch, **entering.arguments(), **reading}
+    with Ledger(entering.ledger) as ledger, ledger.anonymize(table, policy, **told) as release:
         watch.report("write")
     if writing.with_metadata:  # which the ledger need not keep: it follows from the manifest
-        write_metadata(output)
+        write_metadata(folder)
     return release
 
 
@@ -363,7 +365,7 @@ def summarize(release: Release, written: str | Path) -> None:
     console = show.out()
     console.print(show.levels(facts))
     console.print(show.measures(facts.measures))
-    console.print(show.verdict(release.verdict))
+    console.print(show.checks(release.verdict.checks))
     smallest = counted(facts.smallest_group, form.unit, form.units)
     lines = [
         ("algorithm", release.algorithm),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, EnteringOptions, PolicyPath, Reading, Table, TimeLimit, argument, option
-from indistinct.cli.release.anonymize import ReleaseOptions, release_facts, summarize
+from indistinct.cli.release.anonymize import ReleaseOptions, enter, release_facts, summarize
 from indistinct.showing.numbers import figure
 
 if TYPE_CHECKING:
@@ -81,35 +81,23 @@ def _make(
     reading: Reading,
 ) -> Release:
     """Make the release and write it; with a ledger it is checked against that, and entered, as well."""
-    from indistinct.ledger import Ledger
     from indistinct.pipeline import apply as apply_recoding
     from indistinct.pipeline.applying import algorithm_for, each_once, refuse_together
 
-    key = writing.key()
     if entering.ledger is None:
+        key = writing.key()
         with apply_recoding(table, policy, saved, released=earlier, watch=watch, **reading.arguments()) as release:
             watch.report("write")
-            release.write(
-                output,
-                replace=writing.replace,
-                verifier=writing.with_verifier,
-                metadata=writing.with_metadata,
-                sign=key,
-            )
+            writing.write(release, output, key)
             return release
-    with (
-        Ledger(entering.ledger) as ledger,
-        ledger.anonymize(
-            table,
-            policy,
-            algorithm=algorithm_for(saved, policy),
-            folder=output,
-            replace=writing.replace,
-            sign=key,
-            refuse=lambda made: refuse_together(made, each_once(earlier), policy),
-            watch=watch,
-            **entering.arguments(),
-            **reading.arguments(),
-        ) as entered,
-    ):
-        return entered
+    return enter(
+        table,
+        policy,
+        algorithm_for(saved, policy),
+        output,
+        watch,
+        writing=writing,
+        entering=entering,
+        refuse=lambda made: refuse_together(made, each_once(earlier), policy),
+        **reading.arguments(),
+    )

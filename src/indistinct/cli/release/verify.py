@@ -71,7 +71,7 @@ def verify(
         show.document(verdict.to_dict() | ({} if alone is None else {"uniqueness": alone.to_dict()}))
         raise typer.Exit(0 if verdict.passed else VerificationError.exit_code)
     console = show.out()
-    console.print(show.verdict(verdict))
+    console.print(show.checks(verdict.checks))
     found = f"{verdict.rows:,} rows in {verdict.groups_in_words}, the smallest of {verdict.smallest_group:,}"
     found += f"; {verdict.known_in_words}" if verdict.known else ""
     if not verdict.passed:

@@ -122,9 +122,9 @@ class Session:
         with self._errors():
             self._connection.execute(sql, list(parameters))
 
-    def store(self, table: str, query: str, parameters: Sequence[object] = ()) -> int:
+    def store(self, table: str, query: str) -> int:
         """Create a table of what a query gives, and return how many rows that is."""
-        return int(self.fetch(f"CREATE TABLE {table} AS {query}", parameters)[0][0])
+        return int(self.fetch(f"CREATE TABLE {table} AS {query}")[0][0])
 
     def attach(self, path: Path, options: str = "") -> str:
         """Make a database file visible for the life of the session, and return its name."""
@@ -155,10 +155,10 @@ class Session:
         with self._errors():
             return self._connection.execute(sql, list(parameters)).fetchall()
 
-    def arrow(self, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
+    def arrow(self, sql: str) -> pa.Table:
         """Return the rows of a query as an Arrow table."""
         with self._errors():
-            return self._connection.sql(sql, params=list(parameters)).to_arrow_table()
+            return self._connection.sql(sql).to_arrow_table()
 
     def stream(self, sql: str, rows: int = 100_000) -> pa.RecordBatchReader:
         """Return the rows of a query as a stream of ``rows`` at a time, which never holds them all."""
