@@ -83,6 +83,12 @@ def test_a_release_that_heeds_events_leaves_nobody_alone():
         assert (found.events, found.k, found.severity) == (2, 4, "nothing")
         assert all(one.fewer_in_release == 0 for one in found.findings)
         assert any(one.fewer_in_original for one in found.findings)
+        by_number = policy(4, knows={"events": 2, "number": True})
+        told = ix.attacks.history(release, by_number, original, tries=60).findings[0]  # numbers tell them apart
+        assert told.fewer_in_original > found.findings[0].fewer_in_original
+        assert told.fewer_in_release
+    with ix.anonymize(original, by_number) as release:
+        assert ix.attacks.history(release, by_number, original, tries=60).severity == "nothing"
     with as_they_are(original) as release:
         found = ix.attacks.history(release, asked, original, events=1, known=["visits.code"], tries=20)
         assert found.severity == "nothing"  # four people or more have each code, or nobody

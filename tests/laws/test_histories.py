@@ -44,7 +44,7 @@ def policy(k=2, events=2, **more):
         },
         privacy=[ix.KAnonymity(k)],
         person="patient",
-        knows=events if isinstance(events, dict) and "dated" in events else {"events": events},
+        knows=events if isinstance(events, dict) and {"dated", "number"} & set(events) else {"events": events},
         **more,
     )
 
@@ -108,6 +108,9 @@ def sets_of(events, known):
 def smallest_support(people, known):
     """Return how many people share the rarest set with a row, over all people and sets."""
     shared: Counter = Counter()
+    if isinstance(known, dict) and "number" in known:
+        known = known["events"]
+        people = [((born, *sorted(Counter(one[0] for one in events).items())), events) for born, events in people]
     for born, events in people:
         shared.update((born, chosen) for chosen in sets_of(events, known))
     return min(shared.values(), default=0)
@@ -161,6 +164,23 @@ def test_nothing_is_lost_that_one_level_a_column_keeps(people, k, known):
     best, node = search.best_of_all()
     assert best.kept == pytest.approx(search.at(node).kept)
     assert best.kept == pytest.approx(most)
+
+
+@given(crowds, st.integers(2, 3), st.integers(1, 2))
+@examples(40, opens_tables=True)
+def test_whoever_knows_the_number_of_events_too_finds_k_people(people, k, known):
+    if len(people) < k:
+        return
+    original, asked = tables(people), policy(k, {"events": known, "number": True})
+    with ix.anonymize(original, asked) as release:
+        found = histories(release.tables)
+        verdict = release.verify(original=original)
+        assert verdict.passed
+    assert smallest_support(found, {"events": known, "number": True}) >= k
+    (check,) = [one for one in verdict.checks if one.id == "histories.sets"]
+    assert check.numbers["smallest"] == smallest_support(found, {"events": known, "number": True})
+    if len({(born, len(visits), len(drugs)) for born, visits, drugs in people}) == 1:
+        assert sum(len(events) for _, events in found) == sum(len(v) + len(d) for _, v, d in people)
 
 
 @pytest.mark.slow
@@ -439,7 +459,7 @@ def test_policies_say_all_that_is_wrong():
     for wrong in ({"dated": 3, "undated": 2}, {"events": 1, "undated": 1}, {"events": 1, "time": ["visits.day"]}, {}):
         with pytest.raises(ix.PolicyError):
             Knows(**wrong)
-    for wrong in ({"dated": 1, "undated": 1}, {"undated": 1, "time": ["people.born"]}, {"number": True, "events": 1}):
+    for wrong in ({"dated": 1, "undated": 1}, {"undated": 1, "time": ["people.born"]}, {"number": 1, "events": 1}):
         with pytest.raises(ix.PolicyError):
             policy(2, wrong if "dated" in wrong else {"dated": 0, **wrong})
 

@@ -18,7 +18,14 @@ from indistinct.release.alone.people_alone import fewest_alike
 
 EVENTS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("12")), max_size=4)
 PEOPLE = st.lists(st.tuples(st.sampled_from("fm"), EVENTS), min_size=1, max_size=5)
-KNOWS = [{"events": 1}, {"events": 2}, {"dated": 1, "undated": 1}, {"dated": 1, "undated": {"visits": 2}}, None]
+KNOWS = [
+    {"events": 1},
+    {"events": 2},
+    {"events": 1, "number": True},
+    {"dated": 1, "undated": 1},
+    {"dated": 1, "undated": {"visits": 2}},
+    None,
+]
 
 
 def fits(other, sex, known):
@@ -43,7 +50,8 @@ def fewest(people, knows):
             for chosen in permutations(own, size):
                 for cut in range(max(0, size - bare), min(full, size) + 1):
                     known = [*chosen[:cut], *((code, None) for code, _ in chosen[cut:])]
-                    found.append(sum(fits(other, sex, known) for other in people))
+                    alike = [one for one in people if "number" not in knows or len(one[1]) == len(own)]
+                    found.append(sum(fits(other, sex, known) for other in alike))
     return min(found)
 
 

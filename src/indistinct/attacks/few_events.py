@@ -165,7 +165,8 @@ class FindByEvents(Attack):
         """Return how many events are known, in full and without time."""
         if self.events or self.undated:
             time = policy.knows.time if policy.knows and self.undated else ()
-            found = Knows(dated=self.events, undated=self.undated, time=time)
+            number = policy.knows is not None and policy.knows.number
+            found = Knows(dated=self.events, undated=self.undated, time=time, number=number)
         else:
             found = policy.knows or Knows(2)
         found = found.with_time(policy.parts)
@@ -299,12 +300,27 @@ class _Histories:
                 )
         return found
 
-    def fitting(self, row: Known, events: Sequence[tuple[str, Mapping[str, IntArray]]], people: str | None) -> int:
-        """Return how many people have a row and events of their own that are allowed."""
-        left: IntArray | None = None
+    def numbers(self) -> dict[str, IntArray]:
+        """Return how many events each person has in each table of events."""
+        return {
+            name: np.bincount(table.persons, minlength=self.people)
+            for name, table in self.tables.items()
+            if not table.has_people
+        }
+
+    def fitting(
+        self,
+        row: Known,
+        events: Sequence[tuple[str, Mapping[str, IntArray]]],
+        people: str | None,
+        among: IntArray | None = None,
+    ) -> int:
+        """Return how many people, ``among`` some or all, have a row and events of their own that are allowed."""
+        left = among
         if people is not None and row:
             table = self.tables[people]
-            left = np.unique(table.persons[table.rows_with(row[0])])
+            own = np.unique(table.persons[table.rows_with(row[0])])
+            left = own if left is None else np.intersect1d(left, own, assume_unique=True)
         rows = [self.tables[name].rows_with(allowed) for name, allowed in events]
         for number in range(1, len(events) + 1):
             for chosen in combinations(range(len(events)), number):
@@ -430,11 +446,20 @@ class _EventTrial:
         known = list(enumerate((*rows, *events)))
         exact = [(name, self._codes(name, row, exact=True, timeless=place >= bare)) for place, (name, row) in known]
         covered = [(name, self._codes(name, row, exact=False, timeless=place >= bare)) for place, (name, row) in known]
+        among = self._with_number(person) if self.knows.number else (None, None)
         found = [
-            tables.fitting([allowed for _, allowed in known[:number]], known[number:], people)
-            for tables, known in ((self.private, exact), (self.released, covered))
+            tables.fitting([allowed for _, allowed in known[:number]], known[number:], people, some)
+            for tables, known, some in zip((self.private, self.released), (exact, covered), among, strict=True)
         ]
         return found[0], found[1]
+
+    def _with_number(self, person: int) -> tuple[IntArray, IntArray]:
+        """Return who has as many events as a person, and who is released with no more."""
+        mine = self.private.numbers()
+        own = {name: numbers[person] for name, numbers in mine.items()}
+        same = np.all([numbers == own[name] for name, numbers in mine.items()], axis=0)
+        fewer = np.all([numbers <= own[name] for name, numbers in self.released.numbers().items()], axis=0)
+        return np.flatnonzero(same), np.flatnonzero(fewer)
 
     def _codes(self, name: str, row: int, *, exact: bool, timeless: bool) -> dict[str, IntArray]:
         """Return the codes that each column may have; one of time any, if the event is ``timeless``."""

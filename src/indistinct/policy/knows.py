@@ -46,6 +46,8 @@ class Knows:
     dated: Number = 0
     undated: Number = 0
     time: Sequence[str] = ()
+    number: bool = False
+    """Whether they know how many events she has in each table, too."""
     labels: Literal["ranges", "hierarchy"] = "ranges"
     """Whether dates and numbers of events may have ranges of what occurs, or labels of their hierarchy alone."""
 
@@ -70,6 +72,8 @@ class Knows:
             raise PolicyError(
                 "knows.time: nobody knows events without time; say how many with undated, or leave it out"
             )
+        if not isinstance(self.number, bool):
+            raise PolicyError(f"knows.number: say true or false, got {self.number!r}")
         if self.labels not in ("ranges", "hierarchy"):
             raise PolicyError(f"knows.labels: say ranges or hierarchy, got {self.labels!r}")
         object.__setattr__(self, "time", tuple(self.time))
@@ -84,8 +88,6 @@ class Knows:
         if isinstance(given, Knows):
             return given
         known = [field.name for field in fields(cls)]
-        if isinstance(given, Mapping) and "number" in given:
-            raise PolicyError("knows.number: released rows can be counted, so no label hides how many; leave it out")
         if not isinstance(given, Mapping) or not set(given) <= set(known):
             got = ", ".join(map(str, given)) if isinstance(given, Mapping) and given else repr(given)
             raise PolicyError(f"knows: takes {', '.join(known)}, such as {{ events = 2 }}; got {got}")
@@ -144,6 +146,7 @@ class Knows:
             if (given := getattr(self, name))
         }
         said |= {"time": list(self.time)} if self.time else {}
+        said |= {"number": True} if self.number else {}
         return said | ({"labels": self.labels} if self.labels != "ranges" else {})
 
 
@@ -197,8 +200,10 @@ def _time_mistakes(knows: Knows, parts: Mapping[str, Part]) -> list[str]:
     return [f"knows.time: {name!r} is no quasi column of a table of events" for name in knows.time if name not in own]
 
 
-def model_mistakes_of(models: Any) -> list[str]:
+def model_mistakes_of(knows: Knows, models: Any) -> list[str]:
     """List the models that are not asked where some events are known."""
+    if knows.number and any(model.asks_sensitive for model in models):
+        return ["knows.number: events are dropped for equal numbers alone, not for private values; ask k-anonymity"]
     return [
         f"privacy: {model.name} is not asked where others know some events; say k-anonymity, or alpha-k, with alpha "
         "as 1 / l in place of l-diversity"

@@ -205,7 +205,10 @@ class Policy:
         """List what cannot be said where others know some events."""
         if self.knows is None:
             return []
-        return [*knows_mistakes(self.knows, self._parts if self.tables else {}), *model_mistakes_of(self.privacy)]
+        return [
+            *knows_mistakes(self.knows, self._parts if self.tables else {}),
+            *model_mistakes_of(self.knows, self.privacy),
+        ]
 
     def _set_mistakes(self) -> list[str]:
         """List what is wrong with cells that hold sets."""

@@ -205,6 +205,7 @@ class StatedKnows(Statement):
     dated: Annotated[int, Field(ge=1)] | dict[str, Count] | None = None
     undated: Annotated[int, Field(ge=1)] | dict[str, Count] | None = None
     time: tuple[str, ...] | None = None
+    number: Literal[True] | None = None
     labels: Literal["hierarchy"] | None = None
 
 

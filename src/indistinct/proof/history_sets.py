@@ -36,6 +36,11 @@ class EventSetCounts:
     sure: int = 0
     """The sets with a private value that too many of the people have who share the set."""
 
+    def with_groups(self, sizes: IntArray, k: int) -> EventSetCounts:
+        """Return the same with groups of people whose numbers of events are known, each as a set of none."""
+        smallest = int(min(sizes.min(), self.smallest)) if self.sets else int(sizes.min())
+        return EventSetCounts(self.sets + len(sizes), self.failing + int((sizes < k).sum()), smallest, self.sure)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Items:

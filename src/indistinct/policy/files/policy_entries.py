@@ -225,6 +225,7 @@ class KnowsEntry(FileEntries):
     time: list[str] = Field(
         default_factory=list, description="The columns of time, such as visits.day. Else those with dates."
     )
+    number: bool = Field(False, description="Whether the number of events in each table is known, too.")
     labels: Literal["ranges", "hierarchy"] = Field(
         "ranges", description="Dates and numbers of events have ranges of what occurs, or labels of hierarchies alone."
     )

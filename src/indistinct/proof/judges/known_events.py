@@ -68,6 +68,9 @@ class _HistoriesJudge(SeveralTablesJudge):
         found = [(name, table) for name, table in self.trees.tables.items() if not lists_people(table.part)]
         persons = np.concatenate([table.persons for _, table in found])
         tables = np.concatenate([np.full(len(table.persons), names.index(name)) for name, table in found])
+        if knows.number:
+            each = [np.bincount(table.persons, minlength=len(groups)) for _, table in found]
+            groups = np.unique(np.stack([groups, *each]), axis=1, return_inverse=True)[1].ravel()
         labels, own_kinds = [], []
         for kind, time in ((kinds.in_full, ()), (kinds.without_time, knows.time))[: 1 + bool(kinds.without_time)]:
             own = np.concatenate(
@@ -81,6 +84,8 @@ class _HistoriesJudge(SeveralTablesJudge):
         private = self._private_columns()
         released = ReleasedEvents(persons, np.stack(own_kinds), np.stack(labels), private)
         counts = count_sets(released, np.array(kinds.limits, np.int64), knows.together, k)
+        if knows.number:
+            counts = counts.with_groups(np.bincount(groups), k)
         numbers = {"known": knows.together, "k": k, "sets": counts.sets, "smallest": counts.smallest}
         numbers |= {"failing": counts.failing} if counts.failing else {}
         checks = [Check("histories.sets", not counts.failing, numbers)]

@@ -41,6 +41,8 @@ def fewest_alike(policy: dict[str, Any], tables: dict[str, list[dict[str, str]]]
     shared: Any = Counter()
     for rows, events in people.values():
         alike = tuple(sorted(cells for cells, _ in rows))
+        if knows is not None and knows.get("number"):
+            alike = (*alike, *sorted(Counter(table for (table, *_), _ in events).items()))
         if whole is None:
             shared[alike, tuple(sorted(cells for cells, _ in events))] += 1
         else:

@@ -73,6 +73,8 @@ class Events:
     """The most items of each kind that are known together."""
     together: int
     """The most events that are known together."""
+    has_number: bool
+    """Whether the number of a person's events in each table is known, too."""
     private: PrivateValues | None = None
     """What nobody may learn for sure enough."""
 
@@ -105,6 +107,7 @@ class Events:
             np.array([own for own in (kinds.in_full, kinds.without_time) if own], np.int64),
             np.array(kinds.limits, np.int64),
             policy.knows.together,
+            policy.knows.number,
             PrivateValues.of(frequencies, policy),
         )
 

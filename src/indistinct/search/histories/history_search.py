@@ -15,12 +15,13 @@ import numpy as np
 from indistinct.array_types import IntArray
 from indistinct.counting import Node
 from indistinct.counting.joined_tables import ABSENT
-from indistinct.errors import InfeasibleError
+from indistinct.errors import InfeasibleError, PolicyError
 from indistinct.progress import Watch
 from indistinct.recoding import SUPPRESSED
 from indistinct.recoding.histories import HistoryRecoding, KnownEvents, table_of_entries
 from indistinct.recoding.local import LocalRecoding
 from indistinct.recoding.recoding import Labels, Pieces, distinct
+from indistinct.search.histories.event_numbers import equal_numbers
 from indistinct.search.histories.events import Events
 from indistinct.search.histories.levels import LabelledEvents, LevelSearch
 from indistinct.search.histories.people_rows import PeopleRows, PeopleTable, RecodesTable
@@ -84,19 +85,41 @@ def label_histories(task: Task, events: Events, algorithm: RecodesTable, watch: 
             if best is None:
                 raise
             break
-        search = LevelSearch(events, rows.groups, k, watch)
-        found = search.finest(tries_levels=sets <= MANY_SETS)
-        if sets <= FEW_SETS:
-            levels, start = search.best(start)
-            found = search.from_levels(levels, start, found)
+        if events.has_number:
+            found = _with_equal_numbers(events, rows, k, watch)
+        else:
+            search = LevelSearch(events, rows.groups, k, watch)
+            found = search.finest(tries_levels=sets <= MANY_SETS)
+            if sets <= FEW_SETS:
+                levels, start = search.best(start)
+                found = search.from_levels(levels, start, found)
         if best is None or rows.kept + found.kept > best.kept:
             best = LabelledHistories(rows, found)
         elif sets > FEW_SETS:
             break
     assert best is not None  # the last size is k, which is searched or raises
-    if sets <= MANY_SETS and not watch.time_is_up():
+    if sets <= MANY_SETS and not events.has_number and not watch.time_is_up():
         search = LevelSearch(events, best.rows.groups, k, watch)
         best = replace(best, events=search.from_levels(*search.best_of_all(), best.events))
+    return best
+
+
+def _with_equal_numbers(events: Events, rows: PeopleRows, k: int, watch: Watch) -> LabelledEvents:
+    """Return the labels of events where people who share what is known have equal numbers of events, too."""
+    best: LabelledEvents | None = None
+    for own in equal_numbers(events, rows.groups, k):
+        search = LevelSearch(events, own.groups, k, watch, own.is_left)
+        highest = search.at(search.highest)
+        if (highest.is_left != own.is_left).any():
+            raise PolicyError(
+                "knows.number: people who share their numbers of events must share the labels of all of them, so each "
+                "column of events must end in one label, also for missing cells; give it a hierarchy with a top"
+            )
+        found = search.finest()
+        if best is not None and (found.kept <= best.kept or watch.time_is_up()):
+            break
+        best = found
+    assert best is not None  # groups of k people are there always
     return best
 
 

@@ -47,12 +47,14 @@ class LevelSearch:
     """The group of each person, below 0 if she is suppressed."""
     k: int
     watch: Watch
+    chosen: BoolArray | None = None
+    """The events that are left where people keep equal numbers of them; all others stay."""
 
     @property
     def is_there(self) -> BoolArray:
-        """Which events are of people who are released."""
+        """Which events are of people who are released, and left to these."""
         found: BoolArray = self.groups[self.events.persons] >= 0
-        return found
+        return found if self.chosen is None else self.chosen
 
     @property
     def highest(self) -> Node:
