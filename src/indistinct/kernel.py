@@ -27,6 +27,9 @@ FEW_ROWS = 1000
 """A kernel with more rows than this is compiled at once."""
 PLAIN_SECONDS = 0.25
 """Once interpreted kernels have taken this much processor time in a thread, kernels are compiled."""
+NUMPY_DIVIDES: dict[str, Any] = {"error_model": "numpy"}
+"""Compiled divisions by zero do not raise, as NumPy's do not; no kernel makes any. Where a function may raise, numba
+counts references to all of its arrays."""
 IMPORTED = re.compile(rb"^from (indistinct\.[\w.]+) import", re.MULTILINE)
 
 
@@ -93,7 +96,7 @@ class Kernel:
         if Interpreter.is_slow or number is None or number > self._few:
             Interpreter.is_slow = True  # numba is loaded now, so nothing is gained by interpreting others
             return self._compile()(*given)
-        return _interpreter.run(self._function, given)
+        return _interpreter.run(self._function, *given)
 
     def _compile(self) -> Any:
         """Return the function as numba calls it; from now on it is called so."""
@@ -118,7 +121,7 @@ class Interpreter(threading.local):
     seconds = 0.0
     is_busy = False
 
-    def run(self, function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+    def run(self, function: Callable[..., Any], *given: Any) -> Any:
         """Call a kernel as Python; the kernels that it calls run in the same way."""
         started = time.thread_time()
         self.is_busy = True
@@ -161,12 +164,12 @@ def _compile(function: Callable[..., Any]) -> Any:
     _listen()
     _register_parts()
     with suppress(RuntimeError):  # there is no folder that numba may write to
-        cached: Any = njit(cache=True, nogil=True)(function)
+        cached: Any = njit(cache=True, nogil=True, **NUMPY_DIVIDES)(function)
         folder = Path(cached.stats.cache_path)  # numba reads nothing from it before the first call
         if is_private(folder, Path(function.__code__.co_filename).parent):
             return cached
         _warn(folder)
-    return njit(nogil=True)(function)
+    return njit(nogil=True, **NUMPY_DIVIDES)(function)
 
 
 @cache
@@ -199,11 +202,12 @@ def _register_parts() -> None:
     """
     from numba import extending
 
+    options = {"forceinline": True, **NUMPY_DIVIDES}
     while _unregistered:
         part = _unregistered.pop()
         function = part._function
         function.__qualname__ += f"_{_digest(function.__code__.co_filename)[:16]}"
-        extending.overload(part, strict=False, jit_options={"forceinline": True})(part.implementation)
+        extending.overload(part, strict=False, jit_options=options)(part.implementation)
 
 
 @cache

@@ -7,7 +7,6 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from indistinct.counting import IntArray
 from indistinct.policy.algorithms import PredictionTarget, RegroupOptions
@@ -17,8 +16,10 @@ from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.search.local.aligned_profiles import Aligning
 from indistinct.search.local.groups.anneal import MOST_THREADS, Annealing, cool, descend
 from indistinct.search.local.groups.kernels import first_groups, near_tuples
+from indistinct.search.local.groups.kernels.acceptance import RANDOM
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
 from indistinct.search.local.groups.kernels.parcel_groups import (
+    FREE,
     GROUP,
     LENDER,
     OWNER,
@@ -232,17 +233,17 @@ def _parcel_size(k: int) -> int:
     return max(1, k // PARCELS)
 
 
-def _parcels(counts: IntArray, parcel_at: IntArray, k: int) -> NDArray[np.int32]:
+def _parcels(counts: IntArray, parcel_at: IntArray, k: int) -> IntArray:
     """Divide the rows of each loose tuple into parcels; the last may be smaller."""
     number = np.diff(parcel_at)
-    parcels = np.full((int(parcel_at[-1]), 4), NOBODY, np.int32)
+    parcels = np.full((int(parcel_at[-1]), 4), NOBODY, np.int64)
     parcels[:, TUPLE] = np.repeat(np.arange(len(counts)), number)
     parcels[:, SIZE] = _parcel_size(k)
     parcels[parcel_at[1:] - 1, SIZE] = counts - (number - 1) * _parcel_size(k)
     return parcels
 
 
-def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: int) -> ParcelGroups:
+def _without_groups(parcels: IntArray, width: int, spare: IntArray, k: int) -> ParcelGroups:
     """Return a state in which all groups are free; a group holds a parcel, and k rows of its own or borrowed.
 
     Each thread that works on it needs one more than that.
@@ -250,6 +251,8 @@ def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: 
     most = min(len(parcels), int(parcels[:, SIZE].sum() + spare.sum()) // k) + MOST_THREADS
     facts = np.full((most, 6), NOBODY, np.int64)
     facts[:, ROWS] = facts[:, OWNER] = 0
+    counters = np.zeros(4, np.int64)
+    counters[FREE], counters[RANDOM] = most, SEED
     return ParcelGroups(
         rank_ranges=np.zeros((most, width), np.int32),
         facts=facts,
@@ -257,7 +260,7 @@ def _without_groups(parcels: NDArray[np.int32], width: int, spare: IntArray, k: 
         parcels=parcels,
         spare=spare,
         free=np.arange(most)[::-1].copy(),
-        counters=np.array([most, SEED, 0, 0], np.int64),
+        counters=counters,
     )
 
 

@@ -178,16 +178,17 @@ def _own(groups: ParcelGroups, thread: int) -> ParcelGroups:
 def _scratch(k: int, groups: ParcelGroups) -> RegroupScratch:
     """Return room to work in; turns are counted on from those that groups are marked with."""
     most = regrouping.MOST_APART * (regrouping.LARGE + 1) * k
+    logged = most + regrouping.MOST_APART + 1
     counters = np.zeros(5, np.int64)
     counters[TURN] = max(0, int(groups.facts[:, LOGGED].max(initial=0)))
     return RegroupScratch(
         pool=np.zeros(most, np.int64),
         taken=np.zeros(most, np.int64),
         taken_to=np.zeros((regrouping.MOST_APART, 2), np.int64),
-        logged=np.zeros(most + regrouping.MOST_APART, np.int64),
-        rank_ranges=np.zeros((most + regrouping.MOST_APART, groups.rank_ranges.shape[1]), np.int32),
-        facts=np.zeros((most + regrouping.MOST_APART, groups.facts.shape[1]), np.int64),
-        costs=np.zeros(most + regrouping.MOST_APART),
+        logged=np.zeros(logged, np.int64),
+        rank_ranges=np.zeros((logged, groups.rank_ranges.shape[1]), np.int32),
+        facts=np.zeros((logged, groups.facts.shape[1]), np.int64),
+        costs=np.zeros(logged),
         trial=np.zeros((most, 2), np.int64),
         bounds=np.zeros(most),
         counters=counters,

@@ -37,7 +37,5 @@ def draw(below: int, counters: Any) -> int:
 @kernel
 def accepted_rise(heat: float, counters: Any) -> float:
     """Return how much more a change may cost (Metropolis et al. 1953)."""
-    rise = 0.0
-    if heat > 0.0:
-        rise = -heat * math.log((1 + draw(PRIME - 1, counters)) / PRIME)
-    return rise
+    number = draw(PRIME - 1, counters) if heat > 0.0 else 0
+    return -heat * math.log((1 + number) / PRIME)

@@ -86,21 +86,25 @@ def regroup(visits: Pass, k: int, loose: Loose, groups: ParcelGroups, prices: Pr
     facts, costs, parcels, counters = groups.facts, groups.costs, groups.parcels, groups.counters
     gained = 0.0
     for parcel in range(visits.first, visits.end, visits.step):
-        group = np.int64(parcels[parcel, GROUP])
+        group = parcels[parcel, GROUP]
         is_own = group != NOBODY and facts[group, OWNER] == counters[THREAD]
         if is_own and costs[group] * PRIME > visits.reach * draw(PRIME, counters):
-            gained += rebuild(group, k, accepted_rise(visits.heat, counters), loose, groups, prices, work)
+            rise = accepted_rise(visits.heat, counters)
+            before = take_some_apart(group, k, loose, groups, prices, work)
+            most = before + TOLERANCE * (1.0 + before) + rise
+            after = put_together(k, most, loose, groups, prices, work)
+            if after <= most:
+                gained += before - after
+            else:
+                undo(k, groups, work)
     return gained
 
 
 @kernel
-def rebuild(
-    group: Any, k: int, rise: float, loose: Loose, groups: ParcelGroups, prices: Prices, work: RegroupScratch
+def take_some_apart(
+    group: Any, k: int, loose: Loose, groups: ParcelGroups, prices: Prices, work: RegroupScratch
 ) -> float:
-    """Take a group and some near it apart and build them anew; return what was gained, or undo it and return 0.
-
-    It may cost ``rise`` more.
-    """
+    """Take a group and some near it apart; return what they cost."""
     work.counters[POOL], work.counters[LOG], work.counters[APART] = 0, 0, 0
     work.counters[TURN] += 1
     work.counters[FREE_BEFORE] = groups.counters[FREE]
@@ -109,14 +113,7 @@ def rebuild(
         other = neighbour(loose, groups, prices, work)
         if other != NOBODY:
             before += take_apart(other, k, groups, work)
-    most = before + TOLERANCE * (1.0 + before) + rise
-    after = put_together(k, most, loose, groups, prices, work)
-    gained = 0.0
-    if after <= most:
-        gained = before - after
-    else:
-        undo(k, groups, work)
-    return gained
+    return before
 
 
 @kernel
@@ -145,17 +142,16 @@ def neighbour(loose: Loose, groups: ParcelGroups, prices: Prices, work: RegroupS
 
 @kernel
 def remember(group: int, rank_ranges: Any, facts: Any, costs: Any, work: RegroupScratch) -> None:
-    """Log what a group is before it changes for the first time in this turn."""
-    _, _, _, logged, old_ranges, old_facts, old_costs, _, _, counters = work
-    if facts[group, LOGGED] != counters[TURN]:
-        facts[group, LOGGED] = counters[TURN]
-        entry = counters[LOG]
-        logged[entry], old_costs[entry] = group, costs[group]
-        for fact in range(SEEN):
-            old_facts[entry, fact] = facts[group, fact]
-        for word in range(rank_ranges.shape[1]):
-            old_ranges[entry, word] = rank_ranges[group, word]
-        counters[LOG] += 1
+    """Log what a group is before it changes for the first time in this turn; else the entry is written over later."""
+    entry = work.counters[LOG]
+    is_new = facts[group, LOGGED] != work.counters[TURN]
+    facts[group, LOGGED] = work.counters[TURN]
+    work.logged[entry], work.costs[entry] = group, costs[group]
+    for fact in range(SEEN):
+        work.facts[entry, fact] = facts[group, fact]
+    for word in range(rank_ranges.shape[1]):
+        work.rank_ranges[entry, word] = rank_ranges[group, word]
+    work.counters[LOG] += is_new
 
 
 @kernel
@@ -176,16 +172,13 @@ def take_apart(group: int, k: int, groups: ParcelGroups, work: RegroupScratch) -
     counters[POOL] = end
     taken_to[counters[APART], 0], taken_to[counters[APART], 1] = end, parcel
     counters[APART] += 1
-    cost = max(all_rows, k) * costs[group]
-    if rows < all_rows:
-        facts[group, HEAD], facts[group, ROWS] = parcel, all_rows - rows
-        cost -= facts[group, ROWS] * costs[group]
-    else:
-        borrow(group, k, -1, facts, spare)
-        facts[group, HEAD], facts[group, ROWS], facts[group, LENDER] = NOBODY, 0, NOBODY
-        costs[group] = 0.0
-        free[free_counters[FREE]] = group
-        free_counters[FREE] += 1
+    left = all_rows - rows
+    cost = max(all_rows, k) * costs[group] - left * costs[group]
+    borrow(group, k, -1, facts, spare)
+    facts[group, HEAD], facts[group, ROWS], facts[group, LENDER] = parcel, left, NOBODY
+    costs[group] = costs[group] if left > 0 else 0.0
+    free[free_counters[FREE]] = group
+    free_counters[FREE] += left == 0
     return float(cost)
 
 
