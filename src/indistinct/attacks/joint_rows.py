@@ -19,7 +19,8 @@ from indistinct.attacks.attack import InapplicableError
 from indistinct.attacks.target import Target
 from indistinct.counting import as_declared
 from indistinct.engine import Counts, Rows, use_table
-from indistinct.policy import PSEUDONYM, Policy, Role
+from indistinct.policy import PSEUDONYM, Column, Policy, Role
+from indistinct.privacy import KAnonymity, PrivacyModel
 from indistinct.release.released_tables import ReleasedTables
 
 Report = TypeVar("Report")
@@ -156,9 +157,16 @@ def row_targets(target: Target) -> Iterator[tuple[str, Target]]:
         }
         roles = {column.role for column in columns.values()}
         if "quasi" in roles and any(one.startswith(f"{name}.") for one in columns):
-            one_table = Policy(columns=columns, privacy=policy.privacy)
+            one_table = Policy(columns=columns, privacy=_models_of(policy.privacy, columns))
             release = ReleasedTables.of(mine.select(list(columns)), one_table)
             yield name, replace(target, release=release, policy=one_table, original=theirs)
+
+
+def _models_of(models: Sequence[PrivacyModel], columns: Mapping[str, Column]) -> Sequence[PrivacyModel]:
+    """Return the models that can be asked of some columns: without those of secrets that stand in other tables."""
+    secrets = {name for name, column in columns.items() if column.role == "sensitive"}
+    kept = [one for one in models if not one.asks_sensitive or {getattr(one, "column", None)} <= {None, *secrets}]
+    return [one for one in kept if secrets or not one.asks_sensitive] or [KAnonymity(1)]
 
 
 def _beside(tables: Mapping[str, pa.Table], policy: Policy, name: str, *, is_released: bool) -> pa.Table:
