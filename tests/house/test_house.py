@@ -34,7 +34,6 @@ STILL_TOO_FULL: set[str] = set()
 STILL_WITHOUT_SHAPE = {
     "kernel.py run",
     "search/full_domain/best_node/value_counter.py _judge_in_cells",
-    "studio/pages/lattice.py _chart",
     "studio/pages/privacy.py _column",
     "studio/pages/privacy.py _model",
     "studio/pages/privacy.py _number",

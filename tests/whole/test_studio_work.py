@@ -18,22 +18,30 @@ from typer.testing import CliRunner
 
 import indistinct as ix
 from indistinct.cli import app
-from indistinct.errors import HierarchyError, InfeasibleError, PolicyError, TableError, VerificationError
+from indistinct.errors import (
+    HierarchyError,
+    InfeasibleError,
+    OutputError,
+    PolicyError,
+    TableError,
+    VerificationError,
+)
 from indistinct.hierarchy import intervals, suppress
 from indistinct.policy.files import policy_entries
+from indistinct.progress import Watch
 from indistinct.report import report_facts
 from indistinct.search.full_domain.solutions import Solution
 from indistinct.showing.small_bars import small_bars
 from indistinct.studio import drafts
-from indistinct.studio.context_said import choose_sharing, choose_way, say, say_recipient
 from indistinct.studio.drafts import HierarchyDraft
 from indistinct.studio.jobs import Job, end_jobs
 from indistinct.studio.opened import file_name
-from indistinct.studio.pages import lattice
-from indistinct.studio.widgets import bulk
+from indistinct.studio.pages.download import command_lines
+from indistinct.studio.settings import choose_sharing, choose_way, say, say_recipient
+from indistinct.studio.widgets import column_grid, lattice_chart
+from indistinct.studio.widgets.controls import CSS
 from indistinct.studio.widgets.distributions import distributions
 from indistinct.studio.widgets.previews import Preview
-from indistinct.studio.widgets.style import CSS
 from indistinct.studio.widgets.utility_card import distances, pair_distances
 from indistinct.studio.work import Work
 
@@ -56,7 +64,7 @@ def run_by_command_line(work, text, tmp_path):
     """Run a policy on the open table by the command line; give the manifest and the rows of the release."""
     (tmp_path / "policy.toml").write_text(text, "utf-8")
     done = CliRunner().invoke(
-        app, ["anonymize", str(tmp_path / "policy.toml"), work.table, "-o", str(tmp_path / "out")]
+        app, ["anonymize", str(tmp_path / "policy.toml"), work.original, "-o", str(tmp_path / "out")]
     )
     assert done.exit_code == 0, done.output
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
@@ -74,22 +82,80 @@ def test_a_table_comes_with_suggested_roles_and_reasons(hospital):
     }
     assert all(choice.reason for choice in hospital.columns.values())
     assert hospital.rows == 12
-    assert hospital.head[0][0] == "Race"
+    assert hospital.heads["table"][0][0] == "Race"
     assert hospital.mistakes() == ()
 
 
-def test_the_studio_begins_with_the_policy_that_init_writes(tmp_path):
+def visits_table(folder):
+    """Write a table of visits, for which secrets get models and exact numbers are recoded."""
     rows = [
         f"{20 + row % 40},{'fm'[row % 2]},{1000 + 37 * row},{['flu', 'cough', 'gout'][row % 3]}" for row in range(90)
     ]
-    path = tmp_path / "visits.csv"
-    path.write_text("\n".join(["age,sex,income,illness", *rows]) + "\n", "utf-8")
-    work = Work(folder=tmp_path / "private")
+    return written(folder / "visits.csv", ["age,sex,income,illness", *rows])
+
+
+def written(path, lines):
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def clinic(folder):
+    """Write people, their visits by ward and month, and the drug of each visit."""
+    people = [f"p{who},{1940 + who % 4 * 10}" for who in range(60)]
+    stays = [f"v{number},p{number % 60},{'ab'[number % 60 % 2]}" for number in range(90)]
+    drugs = [f"v{number},{('insulin', 'heparin')[number // 4 % 2]}" for number in range(90)]
+    return {
+        "people": str(written(folder / "people.csv", ["who,born", *people])),
+        "visits": str(written(folder / "stays.csv", ["visit,who,ward", *stays])),
+        "drugs": str(written(folder / "drugs.csv", ["visit,drug", *drugs])),
+    }
+
+
+@pytest.mark.slow
+def test_the_studio_begins_with_the_policy_that_init_writes(work, tmp_path):
+    """Of one table, of one as small as those of the papers, and of several that belong together."""
+    small = written(tmp_path / "few.csv", ["age,sex", *(f"{20 + row},f" for row in range(9))])
+    tables = clinic(tmp_path)
+    stories = {
+        "one": (visits_table(tmp_path), [str(tmp_path / "visits.csv")]),
+        "few": (small, [str(small)]),
+        "several": (tables, [f"{name}={path}" for name, path in tables.items()]),
+    }
+    for name, (tables_given, arguments) in stories.items():
+        goal = tmp_path / f"{name}.toml"
+        done = CliRunner().invoke(app, ["init", *arguments, "-o", str(goal)])
+        assert done.exit_code == 0, done.output
+        work.open(tables_given)
+        assert work.policy() == ix.read_policy(goal) == ix.parse_policy(work.policy_text())
+        assert set(work.reasons) <= {line.removeprefix("# ") for line in goal.read_text("utf-8").splitlines()}
+    assert set(work.links) == set(tables)
+    assert [name for name, choice in work.columns.items() if choice.is_tie] == [
+        "people.who", "visits.visit", "visits.who", "drugs.visit",
+    ]  # fmt: skip
+    work.set_role("visits.visit", "other")  # which the others refer to
+    assert work.mistakes() == ()
+
+
+@pytest.mark.slow
+def test_answers_to_the_five_questions_give_the_policy_of_init_ask(work, tmp_path):
+    path = visits_table(tmp_path)
+    done = CliRunner().invoke(
+        app, ["init", "--ask", str(path), "-o", str(tmp_path / "asked.toml")], input="\nage\nillness\n\n3\n"
+    )
+    assert done.exit_code == 0, done.output
     work.open(path)
-    assert work.policy() == ix.suggested_policy(ix.profile(path))
-    assert work.policy().columns["income"].recode is not None
-    assert work.models == [model.describe() for model in work.policy().privacy]
-    assert len(work.models) > 1
+    work.ask()
+    assert [decision.asked for decision in work.decisions] == ["person", "known", "secret", "kept", "k"]
+    with pytest.raises(PolicyError):
+        work.answer({"known": "nobody"})
+    work.answer({"known": "age", "secret": "illness", "k": "3"})
+    assert work.policy() == ix.read_policy(tmp_path / "asked.toml")
+    assert work.decisions == ()
+    work.ask()
+    with pytest.raises(PolicyError):
+        work.answer({}, k="few")
+    work.answer({}, k="3")  # the number of people, and not that of a way
+    assert work.models[0]["k"] == 3
 
 
 def test_a_table_that_cannot_be_opened_leaves_the_work_as_it_was(hospital, tmp_path):
@@ -164,6 +230,8 @@ def test_nothing_of_a_policy_file_is_lost(hospital):
     assert any("Race" in mistake for mistake in hospital.mistakes())
     with pytest.raises(PolicyError):
         hospital.take_policy(POLICY.replace("ZIP", "PLZ"))
+    hospital.take_or_await(POLICY)
+    assert hospital.awaited_tables == {}
 
 
 PLAIN = """
@@ -240,20 +308,20 @@ FEATURES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("feature", FEATURES)
-def test_a_policy_file_that_is_loaded_is_downloaded_as_an_equal_policy(hospital, feature):
-    hospital.take_policy(POLICY)  # of which nothing may stay
-    hospital.take_policy(FEATURES[feature])
-    wanted = ix.parse_policy(FEATURES[feature])
-    assert hospital.policy() == wanted
-    assert ix.parse_policy(hospital.policy_text()) == wanted
-    again = hospital.policy_text()
-    hospital.take_policy(again)
-    assert hospital.policy_text() == again
+def test_a_policy_file_that_is_loaded_is_downloaded_as_an_equal_policy(hospital):
+    for feature, text in FEATURES.items():
+        hospital.take_policy(POLICY)  # of which nothing may stay
+        hospital.take_policy(text)
+        wanted = ix.parse_policy(text)
+        assert hospital.policy() == wanted, feature
+        assert ix.parse_policy(hospital.policy_text()) == wanted, feature
+        again = hospital.policy_text()
+        hospital.take_policy(again)
+        assert hospital.policy_text() == again, feature
 
 
 def test_every_entry_of_a_policy_file_is_among_those_that_are_loaded_and_downloaded():
-    said = set(policy_entries.PolicyEntries.model_fields) - {"columns", "tables", "knows"}  # of one table
+    said = set(policy_entries.PolicyEntries.model_fields) - {"columns", "tables", "knows"}  # of several, below
     said |= {f"columns.{name}" for name in policy_entries.ColumnEntry.model_fields} - {"columns.set"}
     said |= {f"person.{name}" for name in policy_entries.PersonEntry.model_fields} - {
         "person.suppress",
@@ -268,78 +336,111 @@ def test_a_column_that_becomes_quasi_gets_a_hierarchy(hospital):
 
 
 @pytest.mark.slow
-def test_a_release_is_verified_against_the_original_and_known_to_be_current(hospital):
-    hospital.anonymize()
-    assert hospital.release.verdict.passed
-    assert "truthful" in {check.name for check in hospital.release.verdict.checks}
-    assert hospital.is_current
-    hospital.models[0]["k"] = 3
-    assert not hospital.is_current
-    ((name, columns, cells),) = hospital.released_head
-    assert (name, columns) == ("table", ("Race", "BirthDate", "Gender", "ZIP", "Problem"))
-    assert len(cells) == 11
-
-
-@pytest.mark.slow
-def test_a_failing_run_keeps_the_release_and_the_settings(hospital):
-    hospital.anonymize()
+def test_a_release_is_made_attacked_and_taken_home(hospital, tmp_path):
+    """What is shown is what the commands give; a run that fails keeps it, and a new one forgets it."""
+    for early in (hospital.measure_risk, lambda: hospital.make("report.html")):
+        with pytest.raises(PolicyError):
+            early()
+    hospital.run()
     made = hospital.release
+    assert made.verdict.passed
+    assert "truthful" in {check.name for check in made.verdict.checks}
+    assert {one.attack for one in hospital.attacked.outcomes} >= {"downcoding", "homogeneity", "unsorted", "uniqueness"}
+    ((name, (columns, cells)),) = hospital.released_heads.items()
+    assert (name, columns, len(cells)) == ("table", ("Race", "BirthDate", "Gender", "ZIP", "Problem"), 12)
+    assert hospital.questions() == []
+    hospital.measure_risk()
+    assert [(one.uniques, one.prosecutor.highest) for one in hospital.risks] == [(12, 1.0), (0, 0.5)]
+    reported = report_facts(made, made.policy, original=hospital.original)["questions"]
+    assert [(one["question"], one.get("rate"), one["remains"]) for one in hospital.questions()] == [
+        (one["question"], one.get("rate"), one["remains"]) for one in reported
+    ]
+    voters = hospital.example_files("hospital")[2]
+    hospital.open_external(voters)
+    pairs = hospital.suggested_pairs()
+    assert pairs == {"BirthDate": "DOB", "Gender": "Sex", "ZIP": "ZIP"}
+    hospital.link(pairs, ["Name"])
+    assert hospital.linked == ix.attacks.link(made, str(voters), hospital.policy(), on=pairs, show=["Name"])
+    with pytest.raises(PolicyError):
+        hospital.link({})
+    if hospital.is_held_back:
+        hospital.accept()
+    for file in ("release.zip", "report.html", "report-public.html"):
+        with pytest.raises(OutputError):
+            hospital.made_file(file)
+        hospital.make(file)
+    with zipfile.ZipFile(hospital.made_file("release.zip")) as archive:
+        assert set(archive.namelist()) - {"./"} == {"table.csv", "manifest.json"}
+        archive.extractall(tmp_path / "release")
+    hospital.make("release.zip")  # once more
+    assert "Release report" in hospital.made_file("report.html").read_text("utf-8")
+    assert "9/20/1965" not in hospital.made_file("report-public.html").read_text("utf-8")  # generalized in all rows
+    hospital.write(str(tmp_path / "written"))
+    for folder in ("release", "written"):
+        assert ix.verify(tmp_path / folder, hospital.policy(), original=hospital.original).passed
     hospital.models[0]["k"] = 500
+    assert not hospital.is_current
     with pytest.raises(InfeasibleError):
-        hospital.anonymize()
+        hospital.run()
     assert hospital.release is made
-    assert hospital.models[0]["k"] == 500
-    assert len(made.tables["table"]) == 11
+    assert (hospital.models[0]["k"], hospital.attacked is None) == (500, False)
+    hospital.models[0]["k"] = 3
+    hospital.anonymize()
+    assert (hospital.attacked, hospital.risks, hospital.linked, hospital.made) == (None, None, None, {})
+    assert hospital.released_policy_text
+    hospital.open_example("samarati")
+    assert (hospital.release, hospital.released_policy_text) == (None, "")
 
 
 @pytest.mark.slow
 def test_every_solution_can_be_applied_and_the_command_line_makes_the_same(hospital, tmp_path):
+    before = hospital.algorithm, hospital.options
+    with pytest.raises(InfeasibleError):
+        hospital.apply(dict.fromkeys(("Race", "BirthDate", "Gender", "ZIP"), 0))
+    assert (hospital.algorithm, hospital.options, hospital.release) == (*before, None)
     hospital.anonymize()
     first = dict(hospital.release.node)
     hospital.explore()
     nodes = [dict(solution.node) for solution in hospital.solutions]
     assert first in nodes
     assert len(nodes) > 1
-    assert len(hospital.lattice.nodes) == 2 * 6 * 2 * 6
-    assert hospital.lattice.ks == (2,)
     other = next(node for node in nodes if node != first)
     hospital.apply(other)
     assert dict(hospital.release.node) == other
     assert hospital.is_current
     manifest, rows = run_by_command_line(hospital, hospital.released_policy_text, tmp_path)
     assert manifest["node"] == other
-    ((_, columns, cells),) = hospital.released_head
+    ((columns, cells),) = hospital.released_heads.values()
     assert rows == collections.Counter([columns, *map(tuple, cells)])
 
 
 @pytest.mark.slow
-def test_a_lattice_is_drawn_only_where_k_anonymity_is_all_that_is_asked(hospital):
-    hospital.models.append({"model": "l-diversity", "l": 2})
-    hospital.explore()
-    assert hospital.solutions
-    assert hospital.lattice is None
-
-
-@pytest.mark.slow
-def test_a_solution_that_cannot_be_applied_leaves_the_algorithm(hospital):
-    before = hospital.algorithm, hospital.options
-    with pytest.raises(InfeasibleError):
-        hospital.apply(dict.fromkeys(("Race", "BirthDate", "Gender", "ZIP"), 0))
-    assert (hospital.algorithm, hospital.options) == before
-    assert hospital.release is None
-
-
-@pytest.mark.slow
-def test_what_was_explored_is_known_to_be_stale(hospital):
+def test_what_was_explored_is_known_to_be_stale_and_a_map_is_that_of_compare(hospital):
+    hospital.models.append({"model": "l-diversity", "l": 1})  # which a trade-off does not count
     hospital.sweep()
-    hospital.compare(["lattice", "mondrian"])
+    stages = []
+    watch = Watch(progress=lambda *said: stages.append(said))
+    hospital.compare(["lattice", "mondrian"], watch, utility="k-marginal", ks=[2, 3])
+    asked = ix.compare(
+        hospital.original, hospital.policy(), algorithms=["lattice", "mondrian"], utility="k-marginal", ks=[2, 3]
+    )
+    found = hospital.comparison
+    assert [(one.label, one.risk, one.utility) for one in found.list_undominated()] == [
+        (one.label, one.risk, one.utility) for one in asked.list_undominated()
+    ]
+    assert {trial.label for trial in found.trials} == {
+        f"{name}, k = {k}" for name in ("lattice", "mondrian") for k in (2, 3)
+    }
+    assert all(0 <= done <= total for _, done, total in stages)
+    hospital.choose_k(3)
+    assert [model.get("k") for model in hospital.models] == [3, None]
+    hospital.choose_k(2)
     assert hospital.is_explored("frontier")
     hospital.choose_algorithm("samarati")  # nothing that was asked has changed
     assert hospital.is_explored("frontier")
     hospital.columns["ZIP"].hierarchy = {"suppress": True}
     assert not hospital.is_explored("frontier")
     assert not hospital.is_explored("comparison")
-    assert {trial.label for trial in hospital.comparison.trials} == {"lattice", "mondrian"}
 
 
 @pytest.mark.slow
@@ -347,7 +448,7 @@ def test_utility_is_that_of_the_command_and_goes_with_the_release(hospital):
     hospital.choose_algorithm("mondrian")
     hospital.anonymize()
     hospital.measure_utility(["Gender=male ~ Race"], None)
-    found = ix.utility(hospital.release, hospital.table, regressions=["Gender=male ~ Race"])
+    found = ix.utility(hospital.release, hospital.original, regressions=["Gender=male ~ Race"])
     assert hospital.utility.to_dict() == found.to_dict()
     assert hospital.released_columns() == ["Race", "BirthDate", "Gender", "ZIP", "Problem"]
     pictures = [distances(found.marginals), pair_distances(found.marginals)]
@@ -360,40 +461,84 @@ def test_utility_is_that_of_the_command_and_goes_with_the_release(hospital):
     assert hospital.utility is None
 
 
-@pytest.mark.slow
-def test_the_voter_list_is_linked_by_columns_that_say_the_same(hospital):
-    hospital.anonymize()
-    hospital.open_external(hospital.example_files("hospital")[2])
-    pairs = hospital.suggested_pairs()
-    assert pairs == {"BirthDate": "DOB", "Gender": "Sex", "ZIP": "ZIP"}
-    hospital.link(pairs, ["Name"])
-    expected = ix.attacks.link(
-        hospital.release, str(hospital.example_files("hospital")[2]), hospital.policy(), on=pairs, show=["Name"]
-    )
-    assert hospital.linked == expected
-    with pytest.raises(PolicyError):
-        hospital.link({})
-    hospital.attack()
-    assert {outcome.attack for outcome in hospital.attacked.outcomes} >= {"downcoding", "homogeneity", "unsorted"}
+HISTORY = """
+version = 1
+person = "who"
+knows = { events = 1 }
+
+[tables.people]
+key = "who"
+columns.born = { role = "quasi", hierarchy = { intervals = [20, 60] } }
+
+[tables.visits]
+references = { who = "people" }
+columns.visit = { role = "drop" }
+columns.ward = { role = "quasi", hierarchy = { suppress = "*" } }
+
+[[privacy]]
+model = "k-anonymity"
+k = 5
+"""
 
 
 @pytest.mark.slow
-def test_risk_is_measured_before_and_after(hospital):
-    with pytest.raises(PolicyError):
-        hospital.measure_risk()
-    hospital.anonymize()
-    hospital.measure_risk()
-    before, after = hospital.risks
-    assert (before.uniques, before.prosecutor.highest) == (12, 1.0)
-    assert (after.uniques, after.prosecutor.highest) == (0, 0.5)
-
-
-@pytest.mark.slow
-def test_a_new_release_forgets_the_attacks_on_the_old_one(hospital):
-    hospital.anonymize()
-    hospital.attack()
-    hospital.anonymize()
-    assert hospital.attacked is None
+@pytest.mark.parametrize("is_history", [False, True])
+def test_linked_tables_and_histories_go_the_whole_way_of_one_table(work, tmp_path, is_history):
+    tables = clinic(tmp_path)
+    if is_history:
+        work.take_or_await(HISTORY)
+        assert work.awaited_tables == {"people": "", "visits": ""}
+        del tables["drugs"]
+        work.open(tables, text=HISTORY)
+    else:
+        work.open(tables["people"])
+        first = work.with_another(tables["visits"])
+        assert first == {"people": tables["people"], "stays": tables["visits"]}
+        work.open(tables)
+        assert work.mistakes() == ()
+    policy = work.policy()
+    assert set(work.columns) == {f"{name}.{own}" for name, (names, _) in work.heads.items() for own in names}
+    assert ix.parse_policy(work.policy_text()) == policy
+    work.run()
+    assert work.release.verdict.passed
+    assert set(work.released_heads) == set(tables)
+    assert {"homogeneity", "uniqueness"} & {one.attack for one in work.attacked.outcomes}
+    work.measure_risk()
+    assert work.risks[1].prosecutor.highest <= 0.2
+    assert len(work.questions()) == 3
+    drawn = distributions(work, work.columns)
+    counted = {name: sum(bar["rows"] for bar in one.before["bars"]) for name, one in drawn.items()}
+    assert counted["people.born"] == 60
+    assert counted["visits.ward"] == 90
+    assert work.preview("people.born", {"intervals": [20]}).values == 4
+    work.open_external(tables["people"])
+    assert work.suggested_pairs() == {"people.born": "born"}
+    work.link({"people.born": "born"})
+    for what in ("utility", "explore", "risk of a row"):
+        assert work.refusal(what)
+    for refused in (work.sweep, lambda: work.measure_utility([], None), lambda: work.explain_row(1)):
+        with pytest.raises(PolicyError):
+            refused()
+    if work.is_held_back:
+        work.accept()
+    for file in ("release.zip", "report.html", "report-public.html", "dossier.zip"):
+        work.make(file)
+    with zipfile.ZipFile(work.made_file("release.zip")) as archive:
+        archive.extractall(tmp_path / "release")
+    assert ix.verify(tmp_path / "release", policy, original=tables).passed
+    work.open_ledger(str(tmp_path / "ledger.db"), is_new=True)
+    if is_history:
+        with pytest.raises(ix.LedgerError, match="knows"):
+            work.enter("university", "research")
+    else:
+        work.enter("university", "research")
+        assert work.check_ledger("university").passed
+        work.compare(["lattice", "datafly"])
+        work.explore()
+        assert dict(work.release.node) in [dict(one.node) for one in work.solutions]
+        (tmp_path / "policy.toml").write_text(work.policy_text(), "utf-8")
+        made, proved = [line.split()[1:] for line in command_lines(tables, is_linked=True).splitlines()]
+        assert {word for word in made if "=" in word} == {word for word in proved if "=" in word}
 
 
 @pytest.mark.slow
@@ -410,7 +555,7 @@ def test_the_ledger_remembers_and_refuses(hospital, tmp_path):
     assert found.passed
     assert "joined with entry 1" in found.reason
     hospital.options = {"measure": "discernibility"}
-    hospital.columns["ZIP"].hierarchy = {"suppress": True}
+    hospital.columns["BirthDate"].hierarchy = {"suppress": True}
     assert not hospital.check_ledger("university").passed
     with pytest.raises(ix.RefusedError):
         hospital.enter("university", "research")
@@ -428,20 +573,6 @@ def test_a_ledger_may_have_a_budget(hospital, tmp_path):
         hospital.enter("university", "research")
 
 
-@pytest.mark.slow
-def test_the_three_questions_are_those_of_the_report(hospital):
-    hospital.anonymize()
-    assert hospital.questions() == []
-    hospital.attack()
-    hospital.measure_risk()
-    found = hospital.questions()
-    reported = report_facts(hospital.release, hospital.release.policy, original=hospital.table)["questions"]
-    assert [one["question"] for one in found] == ["singling out", "linking", "inference"]
-    assert [(one["question"], one.get("rate"), one["remains"]) for one in found] == [
-        (one["question"], one.get("rate"), one["remains"]) for one in reported
-    ]
-
-
 def test_people_may_be_recognised_by_several_columns_together(work, tmp_path):
     table = tmp_path / "people.csv"
     first, last = ("Ann", "Ann", "Bob", "Bob"), ("Ray", "Lee", "Ray", "Lee")
@@ -450,37 +581,13 @@ def test_people_may_be_recognised_by_several_columns_together(work, tmp_path):
     work.open(table)
     for name, role in {"first": "identifier", "last": "identifier", "sex": "quasi"}.items():
         work.set_role(name, role)
+    work.models = [{"model": "k-anonymity", "k": 2}]
     work.say_one_row_per_person(True)
     work.open_ledger(str(tmp_path / "ledger.db"), is_new=True)
     with pytest.raises(ix.errors.IndistinctError):  # one column does not tell people apart, two together do
         work.enter("university", "research", ["last"])
     work.enter("university", "research", ["first", "last"])
     assert work.check_ledger("university", ["first", "last"]).passed
-
-
-@pytest.mark.slow
-def test_the_archive_holds_a_release_that_verifies(hospital, tmp_path):
-    with pytest.raises(PolicyError):
-        hospital.archive()
-    hospital.anonymize()
-    with zipfile.ZipFile(hospital.archive()) as archive:
-        assert set(archive.namelist()) - {"./"} == {"table.csv", "manifest.json"}
-        archive.extractall(tmp_path / "release")
-    assert ix.verify(tmp_path / "release", hospital.policy(), original=hospital.table).passed
-    assert hospital.archive().exists()  # once more
-    hospital.write(str(tmp_path / "written"))
-    assert ix.verify(tmp_path / "written", hospital.policy()).passed
-
-
-@pytest.mark.slow
-def test_the_report_for_recipients_does_not_look_at_the_private_table(hospital):
-    with pytest.raises(PolicyError):
-        hospital.report()
-    hospital.anonymize()
-    internal = hospital.report().read_text("utf-8")
-    public = hospital.report("public").read_text("utf-8")
-    assert "Release report" in internal
-    assert "9/20/1965" not in public  # every date was generalized
 
 
 def test_uploads_stay_in_the_private_folder_whatever_their_name(work):
@@ -509,10 +616,10 @@ def test_an_uploaded_table_is_kept_until_another_one_is_open(work):
     work.open(first)
     with pytest.raises(TableError):
         work.open(bad)
-    assert work.values("zip") == ("02138", "02139")
+    assert tuple(work.values("zip")) == ("02138", "02139")
     work.open(second)
     assert not first.exists()
-    assert work.values("zip") == ("02138", "02141")
+    assert tuple(work.values("zip")) == ("02138", "02141")
 
 
 @pytest.mark.slow
@@ -730,6 +837,7 @@ def visits(work, tmp_path):
     work.set_role("ward", "quasi")
     work.models = [{"model": "k-anonymity", "k": 3}]
     work.max_suppression = 1
+    work.choose_algorithm("lattice")
     return work
 
 
@@ -782,12 +890,12 @@ def test_a_release_of_people_is_made_and_its_risk_says_what_was_counted(visits):
 
 def test_a_change_of_many_columns_is_made_in_each_and_refused_where_it_does_not_fit(hospital):
     names = ["Race", "BirthDate", "Problem"]
-    assert bulk.change_columns(hospital, names, bulk.Change("quasi", "suppress", 2.5)) == []
+    assert column_grid.change_columns(hospital, names, column_grid.Change("quasi", "suppress", 2.5)) == []
     assert [hospital.columns[name].entry() for name in names] == [
         {"role": "quasi", "hierarchy": {"suppress": "*"}, "weight": 2.5}
     ] * 3
     before = dict(hospital.columns["ZIP"].hierarchy)
-    refused = bulk.change_columns(hospital, ["Race", "ZIP"], bulk.Change(hierarchy="intervals", weight=4))
+    refused = column_grid.change_columns(hospital, ["Race", "ZIP"], column_grid.Change(hierarchy="intervals", weight=4))
     assert [line.partition(" ")[0] for line in refused] == ["Race"]  # ZIP codes are numbers, races are not
     assert "black" not in refused[0]
     assert hospital.columns["Race"].hierarchy == {"suppress": "*"}
@@ -796,11 +904,11 @@ def test_a_change_of_many_columns_is_made_in_each_and_refused_where_it_does_not_
 
 
 def test_columns_take_over_the_hierarchy_of_another(hospital):
-    choices = bulk.hierarchy_choices(hospital)
+    choices = column_grid.hierarchy_choices(hospital)
     assert "tree" not in choices
     assert choices["as column Gender"] == "as Gender has it"
     hospital.columns["Gender"].hierarchy = {"suppress": "?"}
-    assert bulk.change_columns(hospital, ["Race", "ZIP"], bulk.Change(hierarchy="as column Gender")) == []
+    assert column_grid.change_columns(hospital, ["Race", "ZIP"], column_grid.Change(hierarchy="as column Gender")) == []
     assert hospital.columns["Race"].hierarchy == hospital.columns["ZIP"].hierarchy == {"suppress": "?"}
 
 
@@ -836,18 +944,18 @@ def test_small_bars_show_all_that_is_there_and_fit_their_picture(numbers, words)
 @given(tops=st.lists(st.integers(0, 4), min_size=1, max_size=5))
 def test_the_nodes_of_each_height_are_counted_without_listing_them(tops):
     listed = collections.Counter(map(sum, itertools.product(*(range(top + 1) for top in tops))))
-    assert lattice.nodes_by_height(tops) == tuple(listed[height] for height in range(sum(tops) + 1))
+    assert lattice_chart.nodes_by_height(tops) == tuple(listed[height] for height in range(sum(tops) + 1))
 
 
 def test_the_outline_of_a_large_lattice_has_the_best_solutions_and_what_fails_below_them():
     heights = {"a": 30, "b": 40}
     solutions = [Solution({"a": at, "b": 40 - at}, heights, at, 5, {"precision": 1 / (at + 1)}) for at in range(31)]
-    outline = lattice.Outline.of(solutions)
+    outline = lattice_chart.Outline.of(solutions)
     assert outline.solutions == tuple(solutions)
     assert sum(outline.combinations) == 31 * 41
     assert set(outline.below) == {(at, 39 - at) for at in range(31)}  # those of two solutions once
     many = [Solution({"a": 3, "b": at}, heights, 0, 5, {}) for at in range(41)] * 9
-    assert len(lattice.Outline.of(many).solutions) == 60
+    assert len(lattice_chart.Outline.of(many).solutions) == 60
 
 
 CODED = "id,age,ill\n" + "".join(f"p{n},{20 + n % 30 if n % 10 else 999},{('flu', 'gout')[n % 2]}\n" for n in range(60))
@@ -891,7 +999,7 @@ def test_a_column_has_a_new_name_in_the_release_and_is_found_there(hospital):
     hospital.columns["Problem"].rename = "Diagnosis"
     assert hospital.policy().columns["Problem"].rename == "Diagnosis"
     hospital.anonymize()
-    ((_, columns, _),) = hospital.released_head
+    ((columns, _),) = hospital.released_heads.values()
     assert columns[-1] == "Diagnosis"
     assert distributions(hospital, ["Problem"])["Problem"].after is not None
     hospital.attack()
@@ -907,7 +1015,7 @@ def test_rows_of_people_are_released_under_pseudonyms_if_that_is_chosen(work, tm
     work.links_rows = True
     assert work.policy().links_rows
     work.anonymize()
-    ((_, columns, _),) = work.released_head
+    ((columns, _),) = work.released_heads.values()
     assert columns == ("age", "ill", "pseudonym")
     text = work.policy_text()
     work.links_rows = False
@@ -924,7 +1032,7 @@ def test_a_release_that_attacks_break_leaves_only_by_a_decision(hospital, tmp_pa
         outcome = SimpleNamespace(is_broken=True, severity="broken", summary="1 attack", outcomes=())
         hospital.attacked = outcome
     assert hospital.is_held_back
-    for leave in (hospital.archive, lambda: hospital.write(str(tmp_path / "out"))):
+    for leave in (lambda: hospital.make("release.zip"), lambda: hospital.write(str(tmp_path / "out"))):
         with pytest.raises(ix.ExposedError):
             leave()
     assert not (tmp_path / "out").exists()
@@ -950,7 +1058,8 @@ def test_the_context_changes_no_cell_and_is_in_policy_risk_and_documents(hospita
     assert (policy.context.likelihood, list(policy.recipients)) == (0.5, ["university"])
     risk = hospital.overall_risk()
     assert risk.value == pytest.approx(0.5 * risk.data.average)
-    with zipfile.ZipFile(hospital.dossier()) as files:
+    hospital.make("dossier.zip")
+    with zipfile.ZipFile(hospital.made_file("dossier.zip")) as files:
         facts = json.loads(files.read("dossier.json"))
         assert "gdpr-university.md" in files.namelist()
     assert facts["facts"]["risk.overall"]["numbers"]["r"] == pytest.approx(risk.value)

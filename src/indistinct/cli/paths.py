@@ -67,6 +67,20 @@ def tables_given(policy: Policy, given: Sequence[str], what: str = "TABLE") -> s
     return found
 
 
+def named_tables(given: Sequence[str]) -> dict[str, str]:
+    """Return the tables that belong together, by name; none if one table is given."""
+    from indistinct.engine import is_address
+
+    named = [one.partition("=") for one in given]
+    if len(given) == 1 and (not named[0][1] or is_address(given[0]) or Path(given[0]).exists()):
+        return {}
+    if not all(name and path for name, _, path in named):
+        raise PolicyError("TABLE: several tables belong together; give each as NAME=TABLE")
+    if len({name for name, _, _ in named}) < len(named):
+        raise PolicyError("TABLE: two tables have one name; give each another")
+    return {name: path for name, _, path in named}
+
+
 def refuse_passwords(given: Iterable[object]) -> None:
     """Raise if an argument is the address of a table with a password: who lists the processes of a machine sees it."""
     for one in given:

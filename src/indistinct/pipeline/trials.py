@@ -121,7 +121,8 @@ class Comparison:
         """What is compared, in words."""
         asked = f", {counted(self.workload['queries'], 'query', 'queries')}" if self.workload else ""
         whose = "" if self.people is None else f" of {counted(self.people, 'person', 'people')}"
-        return f"{counted(len(self.trials), 'algorithm')} on {counted(self.rows, 'row')}{whose}{asked}"
+        what = "release" if any(trial.k is not None for trial in self.trials) else "algorithm"
+        return f"{counted(len(self.trials), what)} on {counted(self.rows, 'row')}{whose}{asked}"
 
     @property
     def smallest_title(self) -> str:
@@ -177,8 +178,14 @@ class Comparison:
             name = trial.label.removesuffix(f", k = {trial.k}")
             points.setdefault(name, []).append((trial.risk[risk], trial.utility or 0.0))
         lines = tuple(Line(name, tuple(own)) for name, own in points.items())
-        title = f"Risk and utility of {counted(len(placed), 'release')}"
-        return Chart(title, f"{risk} risk", self.utility or "", lines, is_log_x=True, legend="algorithm").svg(width)
+        return Chart(
+            counted(len(placed), "release"),
+            f"{risk} risk",
+            self.utility or "",
+            lines,
+            is_log_x=True,
+            legend="algorithm",
+        ).svg(width)
 
     def _check_measure(self, measure: str) -> None:
         if measure != QUERY_ERROR:

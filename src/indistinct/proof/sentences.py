@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from indistinct.showing.words import counted
+from indistinct.showing.words import counted, term_words
 
 Numbers = Mapping[str, Any]
 PLURALS = {"group": "groups", "class": "classes", "row": "rows", "person": "people", "profile": "profiles"}
@@ -44,7 +44,7 @@ def model_name(model: str, numbers: Numbers) -> str:
     """Return what the check of a model is called: its terms, and the quasi-identifier that it is asked of."""
     if "terms" not in numbers:
         return f"{model} on {numbers['on']}" if "on" in numbers else model
-    terms = ", ".join(f"{name} = {value}" for name, value in numbers["terms"].items())
+    terms = ", ".join(f"{name} = {term_words(value)}" for name, value in numbers["terms"].items())
     return f"{model} ({terms}) on {numbers['on']}"
 
 

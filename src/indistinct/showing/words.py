@@ -55,3 +55,16 @@ def cells_in_words(cells: Mapping[str, str | None], missing: str = "missing", fi
     if hidden := len(cells) - len(shown):
         said.append(f"{'and ' if said else ''}{EVERYTHING} in {hidden if said else f'all {hidden} columns'}")
     return ", ".join(said)
+
+
+def term_words(value: object) -> str:
+    """Return a term of a model; of limits of single values how many there are.
+
+    >>> term_words(5), term_words([0.8, 0.8]), term_words({"flu": 0.5, "gout": 0.8})
+    ('5', '0.8 for each of 2 values', '0.5 to 0.8 for each of 2 values')
+    """
+    if not isinstance(value, Mapping | list | tuple):
+        return str(value)
+    limits = [*value.values()] if isinstance(value, Mapping) else [*value]
+    low, high = min(limits), max(limits)
+    return f"{low if low == high else f'{low} to {high}'} for each of {counted(len(limits), 'value')}"

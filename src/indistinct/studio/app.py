@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response
@@ -60,36 +60,21 @@ def _take_in(app: FastAPI, work: Work) -> None:
 
 
 def _hand_out(app: FastAPI, work: Work) -> None:
-    async def hand_out(make: Callable[[], Path], name: str) -> Response:
+    @app.get("/take/{name}")
+    async def take(name: str) -> Response:
+        """Return the policy as it is, or what was made before to be taken home."""
+        headers = {"cache-control": "no-store"}
         try:
-            path = await asyncio.to_thread(make)
+            if name == "policy.toml":
+                text = work.released_policy_text or work.policy_text()
+                headers["content-disposition"] = 'attachment; filename="policy.toml"'
+                return PlainTextResponse(text, headers=headers, media_type="application/toml")
+            return FileResponse(work.made_file(name), filename=f"{_stem(work)}-{name}", headers=headers)
         except IndistinctError as error:
             return PlainTextResponse(str(error), status_code=409)
-        return FileResponse(path, filename=name, headers={"cache-control": "no-store"})
-
-    @app.get("/take/release.zip")
-    async def release() -> Response:
-        return await hand_out(work.archive, f"{_stem(work)}-release.zip")
-
-    @app.get("/take/policy.toml")
-    async def policy() -> Response:
-        try:
-            text = work.released_policy_text or work.policy_text()
-        except IndistinctError as error:
-            return PlainTextResponse(str(error), status_code=409)
-        headers = {"content-disposition": 'attachment; filename="policy.toml"', "cache-control": "no-store"}
-        return PlainTextResponse(text, headers=headers, media_type="application/toml")
-
-    @app.get("/take/dossier.zip")
-    async def dossier() -> Response:
-        return await hand_out(work.dossier, f"{_stem(work)}-dossier.zip")
-
-    @app.get("/take/report.html")
-    async def report(edition: Literal["internal", "public"] = "internal") -> Response:
-        return await hand_out(lambda: work.report(edition), f"{_stem(work)}-report-{edition}.html")
 
 
 def _stem(work: Work) -> str:
-    """Return the table's name without its ending, in letters that every system takes."""
-    name = Path(work.name).stem or "table"
+    """Return the first table's name without its ending, in letters that every system takes."""
+    name = next((Path(path).stem for path in work.tables.values()), "table")
     return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_") else "-" for letter in name)

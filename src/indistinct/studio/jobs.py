@@ -24,6 +24,11 @@ STAGES = {
     "verify": "Recounting the release",
     "ledger": "Comparing with earlier releases",
     "queries": "Asking queries",
+    "dependencies": "Looking for columns that tell others",
+    "weigh": "Trying what protection costs",
+    "questions": "Trying what answers cost",
+    "utility": "Measuring utility",
+    "risk": "Measuring risk",
     "write": "Writing",
 }
 
@@ -68,8 +73,8 @@ class Job:
     @property
     def progress(self) -> str:
         """What is being done, in words."""
-        stage = STAGES.get(self.stage.rpartition(": ")[2], self.stage)
-        before = self.stage.rpartition(": ")[0]
+        before, _, last = self.stage.rpartition(": ")
+        stage = STAGES.get(last, f"{last[:1].upper()}{last[1:]}")
         words = f"{before}: {stage.lower()}" if before else stage or self.title
         return f"{words} ({self.done:,} of {self.total:,})" if self.done is not None and self.total else words
 

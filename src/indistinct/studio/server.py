@@ -9,7 +9,7 @@ import socket
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -29,8 +29,9 @@ SECONDS_TO_END = 3
 
 
 def serve(
-    table: str | None = None,
+    tables: str | Mapping[str, str] | None = None,
     *,
+    policy: str = "",
     port: int = 0,
     ledger: str | None = None,
     listen: str = HOST,
@@ -40,7 +41,8 @@ def serve(
     """Serve the studio until it is interrupted; ``on_ready`` is told the address with its token.
 
     Port 0 takes one that is free. ``listen`` is for containers, whose own address nobody else reaches: requests must
-    name this machine all the same. The folder of uploads is private, and removed at the end.
+    name this machine all the same. ``policy`` is the text of a policy file for the ``tables``. The folder of uploads is
+    private, and removed at the end.
     """
     with _bind_socket(port, listen) as listening, tempfile.TemporaryDirectory(prefix="indistinct-studio-") as private:
         before = tempfile.tempdir, os.environ.get("NICEGUI_STORAGE_PATH")
@@ -48,7 +50,9 @@ def serve(
         os.environ["NICEGUI_STORAGE_PATH"] = private
         work = Work(folder=Path(private), ledger_url=ledger)
         try:
-            _serve(work, table, listening, opens_browser, on_ready)
+            if tables is not None:
+                work.start("Opening the table", lambda watch: work.open(tables, watch, text=policy))
+            _serve(work, listening, opens_browser, on_ready)
         finally:
             work.close()
             tempfile.tempdir = before[0]
@@ -56,9 +60,7 @@ def serve(
                 del os.environ["NICEGUI_STORAGE_PATH"]
 
 
-def _serve(
-    work: Work, table: str | None, listening: socket.socket, opens_browser: bool, on_ready: Callable[[str], None]
-) -> None:
+def _serve(work: Work, listening: socket.socket, opens_browser: bool, on_ready: Callable[[str], None]) -> None:
     try:
         import uvicorn
 
@@ -74,8 +76,6 @@ def _serve(
             guarded, ws="wsproto", log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_END
         )
     )
-    if table is not None:
-        work.start("Opening the table", lambda watch: work.open(table, watch))
 
     def address(token: str) -> str:
         return f"http://{HOST}:{port}/?token={token}"

@@ -1,19 +1,21 @@
-"""Settings: what the steward has decided about a table, as the form of a policy."""
+"""Settings: what the steward has decided about one table, or several that belong together, as the form of a policy."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import indistinct as ix
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Hierarchy
 from indistinct.policy import Column, Person, Role
-from indistinct.policy.files.policy_file import load_policy, policy_of
+from indistinct.policy.files.policy_file import ONE_TABLE_ONLY, policy_of
+from indistinct.policy.linked_tables import TABLE
 from indistinct.policy.released_names import KEPT
 from indistinct.registry import ALGORITHMS, DEFAULT_ALGORITHM
+from indistinct.release.forms import LINKED_TABLES, ONE_TABLE, Form
 from indistinct.report import LabelCounts
 
 if TYPE_CHECKING:
@@ -22,9 +24,31 @@ if TYPE_CHECKING:
 Spec = Mapping[str, Any]
 """A hierarchy as a policy file writes it."""
 ASKED = frozenset(
-    ("version", "columns", "privacy", "max_suppression", "algorithm", "options", "person", "one_row_per_person")
+    (
+        "version",
+        "columns",
+        "tables",
+        "privacy",
+        "max_suppression",
+        "algorithm",
+        "options",
+        "person",
+        "one_row_per_person",
+    )
 )
 """What pages ask of a policy; whatever else a policy file says is kept as it is."""
+Said = dict[str, Any]
+"""What was said beside columns, models and algorithm, as a policy file has it."""
+Way = Literal["", "value", "controls", "prevalence"]
+"""How the probability of an attempt is said; nothing if it is not."""
+DOCUMENTED = ("about", "context", "recipients")
+"""The parts of a policy that say in what surroundings a release is used; they change no cell of it."""
+USUAL: Mapping[Way, Mapping[str, Any]] = {
+    "": {},
+    "value": {"value": ""},
+    "controls": {"controls": "medium", "motives": "medium"},
+    "prevalence": {"prevalence": ""},
+}
 ASKED_OF_ALL = frozenset(("role", "rename"))
 ASKED_OF_QUASI = ASKED_OF_ALL | {"hierarchy", "weight"}
 """What pages ask of a quasi column; of others they ask the role and the name in the release."""
@@ -35,12 +59,18 @@ class Choice:
     """What was decided about a column, and what its profile suggested."""
 
     name: str
+    """What the policy calls it: ``table.column`` if there are several tables."""
     role: Role
-    hierarchy: Spec | None
-    weight: float
-    reason: str
-    distinct: int
-    missing: int
+    hierarchy: Spec | None = None
+    weight: float = 1.0
+    reason: str = ""
+    distinct: int = 0
+    missing: int = 0
+    table: str = TABLE
+    own: str = ""
+    """What it is called in its table."""
+    is_tie: bool = False
+    """It says whose row it is, or which row of another table it belongs to: it stays an identifier."""
     said: dict[str, Any] = field(default_factory=dict)
     """What a policy file said of the column in this role that the pages do not ask for."""
     rename: str = ""
@@ -68,7 +98,7 @@ class Choice:
         """Return the rows of each value where codes, and what the hierarchy cannot read, are what was declared of them.
 
         >>> from indistinct.hierarchy import keep
-        >>> age = Choice("age", "quasi", None, 1.0, "", 2, 0, {"role": "quasi", "missing": ["999"]})
+        >>> age = Choice("age", "quasi", said={"role": "quasi", "missing": ["999"]})
         >>> age.read(keep(), {"31": 4, "999": 2, None: 1})
         {'31': 4, None: 3}
         """
@@ -88,6 +118,8 @@ class Settings:
     """The columns, the models, what may be given up, and the algorithm; they may be wrong, and say so."""
 
     columns: dict[str, Choice] = field(default_factory=dict)
+    links: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What ties each of several tables to others, and its filters, as a policy file says it; nothing for one table."""
     models: list[dict[str, Any]] = field(default_factory=lambda: [{"model": "k-anonymity", "k": 5}])
     max_suppression: int | float | None = 0.02
     algorithm: str = DEFAULT_ALGORITHM
@@ -100,12 +132,16 @@ class Settings:
     """Rows of a person are released under her pseudonym, so that they can be followed."""
     person_said: Any = None
     """What a policy file said of whose row it is, also what the pages do not ask for."""
+    reasons: tuple[str, ...] = ()
+    """Why the policy that was suggested is so; nothing once a policy file was taken over."""
     more: dict[str, Any] = field(default_factory=dict)
     """What else a policy file said: several quasi-identifiers, eligible rows, how suppressed rows are released."""
 
     def set_role(self, name: str, role: Role) -> None:
         """Decide what a column is; a quasi column without a hierarchy gets the one that only suppresses."""
         choice = self.columns[name]
+        if choice.is_tie:
+            return
         choice.role = role
         if role == "quasi" and choice.hierarchy is None:
             choice.hierarchy = {"suppress": True}
@@ -126,8 +162,19 @@ class Settings:
             self.person = []
 
     @property
+    def form(self) -> Form:
+        """Which tables there are."""
+        return LINKED_TABLES if self.links else ONE_TABLE
+
+    def refusal(self, to: str) -> str:
+        """Say why something takes one table only; nothing where it can be done."""
+        return f"It takes one table, and these belong together: {ONE_TABLE_ONLY[to]}." if self.links else ""
+
+    @property
     def whose_rows(self) -> dict[str, Any]:
         """What was decided about whose row it is, as a policy file says it."""
+        if self.links:
+            return {"person": self.person_said}
         if not self.person:
             return {"one_row_per_person": True} if self.one_row_per_person else {}
         said = None if self.person_said is None else Person.of(self.person_said)
@@ -138,10 +185,14 @@ class Settings:
     @property
     def content(self) -> dict[str, Any]:
         """What was decided, as a policy file says it."""
-        columns = {name: choice.entry() for name, choice in self.columns.items()}
-        said = {"version": 1, "columns": columns, "privacy": self.models, "algorithm": self.algorithm}
-        more = self.whose_rows | self.more
-        return said | {"options": self.options, "max_suppression": self.max_suppression, **more}
+        columns: dict[str, dict[str, Any]] = {name: {} for name in self.links or (TABLE,)}
+        for choice in self.columns.values():
+            if choice.said or not choice.is_tie:
+                columns[choice.table][choice.own] = choice.entry()
+        tables = {name: {"columns": columns[name], **said} for name, said in self.links.items()}
+        said = {"version": 1, **({"tables": tables} if tables else {"columns": columns[TABLE]})}
+        said |= {"privacy": self.models, "algorithm": self.algorithm, **self.whose_rows, **self.more}
+        return said | {"options": self.options, "max_suppression": self.max_suppression}
 
     def policy(self) -> Policy:
         """Return the policy; raise one error with every mistake in it."""
@@ -158,24 +209,37 @@ class Settings:
         return ()
 
     def policy_text(self) -> str:
-        """Return the policy as a policy file, with the reasons beside the columns."""
-        return ix.policy_toml(self.policy(), {name: choice.reason for name, choice in self.columns.items()})
+        """Return the policy as a policy file, with what was said of it above, and the reasons beside the columns."""
+        reasons = {choice.own: choice.reason for choice in reversed(self.columns.values())}
+        said = "".join(f"# {' '.join(reason.split())}\n" for reason in self.reasons)
+        return said + ix.policy_toml(self.policy(), reasons)
 
     def take_policy(self, text: str) -> None:
-        """Take over a policy file that fits the open table, also what the pages do not ask for."""
-        policy = load_policy(ix.parse_policy(text), to="studio")
-        policy.check(list(self.columns))
+        """Take over a policy file that fits the open tables, also what the pages do not ask for."""
+        policy = ix.parse_policy(text)
+        found: dict[str, list[str]] = {}
+        for choice in self.columns.values():
+            found.setdefault(choice.table, []).append(choice.own)
+        policy.check_tables(found)
         written = tomllib.loads(ix.policy_toml(policy))  # in full: profiles applied, every label of hierarchies in it
-        for name, column in policy.columns.items():
-            choice, entry = self.columns[name], written["columns"].get(name, {})  # person columns may go unnamed
-            choice.role, choice.weight = column.role, column.weight
-            choice.rename = column.rename or ""
+        for choice in self.columns.values():
+            column = policy.columns[choice.name]
+            said = written["tables"][choice.table] if policy.tables else written
+            entry = said["columns"].get(choice.own)  # person columns, keys and references may go unnamed
+            choice.role, choice.weight, choice.rename = column.role, column.weight, column.rename or ""
+            choice.is_tie = bool(policy.tables) and choice.own in policy.parts[choice.table].identity
             asked = ASKED_OF_QUASI if column.role == "quasi" else ASKED_OF_ALL
-            choice.said = {"role": column.role} | {key: entry[key] for key in entry if key not in asked}
+            kept = {key: value for key, value in (entry or {}).items() if key not in asked}
+            choice.said = {} if entry is None and choice.is_tie else {"role": column.role} | kept
             if column.role == "quasi":
                 choice.hierarchy = column.hierarchy.spec()
+        self.links = {
+            name: {key: value for key, value in said.items() if key != "columns"}
+            for name, said in written.get("tables", {}).items()
+        }
         self.more = {key: value for key, value in written.items() if key not in ASKED}
-        self.person, self.person_said = list(policy.person_columns), written.get("person")
+        self.reasons = ()
+        self.person, self.person_said = [] if policy.tables else list(policy.person_columns), written.get("person")
         self.one_row_per_person, self.links_rows = policy.one_row_per_person, policy.links_rows
         self.models = [model.describe() for model in policy.privacy]
         self.max_suppression = policy.max_suppression
@@ -187,3 +251,65 @@ class Settings:
             raise PolicyError(f"algorithm: there is no {name!r}")
         if name != self.algorithm:
             self.algorithm, self.options = name, {}
+
+
+def part(said: Said, *path: str) -> Said:
+    """Return a part of what was said, by its keys; an empty one of what was not."""
+    for name in path:
+        found = said.get(name)
+        said = found if isinstance(found, dict) else {}
+    return said
+
+
+def say(said: Said, path: tuple[str, ...], value: Any) -> None:
+    """Say something at a place, or nothing if it is empty; parts in which nothing is left go as well.
+
+    >>> said = {}
+    >>> say(said, ("context", "sharing"), "agreement")
+    >>> said
+    {'context': {'sharing': 'agreement'}}
+    >>> say(said, ("context", "sharing"), "")
+    >>> said
+    {}
+    """
+    first, *rest = path
+    if not rest:
+        if value in ("", None, {}):
+            said.pop(first, None)
+        else:
+            said[first] = value
+        return
+    below = dict(part(said, first))
+    say(below, tuple(rest), value)
+    say(said, (first,), below)
+
+
+def say_recipient(said: Said, name: str, terms: Mapping[str, Any] | None) -> None:
+    """Say who gets the release, also if nothing is said of them; None takes them out."""
+    recipients = {**part(said, "recipients")}
+    recipients.pop(name, None)
+    say(said, ("recipients",), recipients if terms is None else {**recipients, name: dict(terms)})
+
+
+def way_of(threat: Mapping[str, Any]) -> Way:
+    """Return how a probability was said.
+
+    >>> way_of({"controls": "low", "motives": "low"}), way_of({"value": 0.1}), way_of({})
+    ('controls', 'value', '')
+    """
+    ways: tuple[Way, ...] = ("value", "controls", "prevalence")
+    return next((way for way in ways if way in threat), "")
+
+
+def choose_way(said: Said, threat: str, way: Way) -> None:
+    """Say a probability in another way; its reason stays."""
+    before = part(said, "context", threat)
+    why = {"why": before["why"]} if before.get("why") else {}
+    say(said, ("context", threat), {**USUAL[way], **why} if way else {})
+
+
+def choose_sharing(said: Said, sharing: str) -> None:
+    """Say how the release is shared; of a public one an attempt is certain, so its likelihoods go."""
+    say(said, ("context", "sharing"), sharing)
+    for threat in ("deliberate", "inadvertent", "breach") if sharing == "public" else ():
+        say(said, ("context", threat), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,17 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import indistinct as ix
 from indistinct.engine import open_table
-from indistinct.errors import ExposedError, PolicyError, TableError
-from indistinct.examples import EXAMPLES
+from indistinct.errors import ExposedError, InterruptedSearchError, OutputError, PolicyError
+from indistinct.pipeline.comparison import ENDS_AFTER
 from indistinct.pipeline.held_out import algorithm_that_made
-from indistinct.pipeline.suggesting import suggestion
 from indistinct.progress import Watch
-from indistinct.registry import DEFAULT_ALGORITHM
 from indistinct.report import LabelCounts, count_released, three_questions, write_report
-from indistinct.studio.context_said import DOCUMENTED, part
 from indistinct.studio.jobs import Job
-from indistinct.studio.opened import Opened
-from indistinct.studio.settings import Choice
+from indistinct.studio.opened import SHOWN_ROWS, Head, Opened
+from indistinct.studio.settings import DOCUMENTED, part
 from indistinct.studio.widgets.previews import text_cells
 
 if TYPE_CHECKING:
@@ -35,17 +31,9 @@ if TYPE_CHECKING:
     from indistinct.pipeline.held_out import ModelUtility
     from indistinct.pipeline.trials import Comparison
     from indistinct.policy import Policy
-    from indistinct.profiling import Profile
     from indistinct.release import Release
     from indistinct.search import Frontier, Solution
 
-SHOWN_ROWS = 20
-MOST_DRAWN = 1500
-"""Combinations of levels that a picture can hold."""
-FEW_ROWS = 50
-"""Smaller tables start with k = 2: with 5, hardly anything of an example would be left."""
-FEW_QUASI = 4
-"""Of no more quasi columns all solutions can be seen, and one of them picked."""
 SAME_MEANING = (
     ("birth", "dob", "birthdate", "birthday", "dateofbirth", "born", "geburtsdatum"),
     ("sex", "gender", "geschlecht"),
@@ -71,8 +59,6 @@ class Work(Opened):
     ledger_url: str | None = None
     release: Release | None = None
     solutions: list[Solution] = field(default_factory=list)
-    lattice: Frontier | None = None
-    """What every combination of levels costs at the policy's k, to be drawn; None where it cannot be."""
     frontier: Frontier | None = None
     comparison: Comparison | None = None
     external: External | None = None
@@ -85,8 +71,9 @@ class Work(Opened):
     utility: Utility | None = None
     model: ModelUtility | None = None
     """A learner trained on releases like this one."""
-    released_head: list[tuple[str, tuple[str, ...], list[list[str]]]] = field(default_factory=list)
-    """The first rows of each released table: its name, its columns and its cells."""
+    released_heads: dict[str, Head] = field(default_factory=dict)
+    made: dict[str, Path] = field(default_factory=dict)
+    """What was made of the release to be taken home, by its name."""
     job: Job | None = None
     _counted_after: dict[str, LabelCounts] | None = None
     _released_text: str = ""
@@ -96,63 +83,30 @@ class Work(Opened):
     """Held while a thread reads the release: its engine serves one at a time."""
     _explored_text: dict[str, str] = field(default_factory=dict)
 
-    def open(self, path: str | Path, watch: Watch | None = None) -> None:
-        """Open a table and take over what its columns look like."""
-        watch = watch or Watch()
-        text = str(path).strip()
-        if not text:
-            raise TableError("give the path of a table, such as /data/patients.csv")
-        text = str(Path(text).expanduser())
-        watch.report("open")
-        with open_table(text) as rows:
-            profile = ix.profile(rows, watch=watch)
-            first = rows.head(SHOWN_ROWS)
+    def open(self, given: str | Path | Mapping[str, str], watch: Watch | None = None, *, text: str = "") -> None:
+        """Open a table, or several that belong together, by a policy file or by what their columns look like."""
+        self.open_files(given, text, watch or Watch())
         self._forget()
-        self._remove_upload(self.table)
-        policy, profile = self._suggest(profile, watch)
-        self.table, self.rows = text, profile.rows
-        self.head = tuple(first.column_names), text_cells(first)
-        self.columns = {
-            one.name: Choice(
-                one.name,
-                one.role,
-                None if one.hierarchy is None else one.hierarchy.spec(),
-                1.0,
-                one.reason,
-                one.distinct,
-                one.missing,
-            )
-            for one in profile.columns
-        }
-        self.more, self.person_said = {}, None
-        self.take_policy(ix.policy_toml(policy))
-
-    def _suggest(self, profile: Profile, watch: Watch) -> tuple[Policy, Profile]:
-        """Return the policy that ``init`` writes; of a table as small as those of the papers the one that they ask."""
-        if profile.rows >= FEW_ROWS:
-            made = suggestion(profile, watch=watch)
-            return made.policy, made.profile
-        small = ix.suggested_policy(profile, 2, 1, diverse=False)
-        few = small if len(small.quasi) > FEW_QUASI else replace(small, algorithm=DEFAULT_ALGORITHM, options={})
-        return few, profile
 
     def open_example(self, name: str, watch: Watch | None = None) -> None:
-        """Open one of the papers' tables."""
-        example = next(one for one in EXAMPLES if one.name == name)
-        self.open(self.example_files(name)[0], watch)
-        assert example.name == name
+        """Open one of the papers' tables, by the policy of the paper."""
+        table, policy, _ = self.example_files(name)
+        self.open(table, watch, text=policy.read_text("utf-8"))
 
     def _forget(self) -> None:
-        """Let go of everything that belongs to the table that was open."""
+        """Let go of everything that belongs to the tables that were open."""
         with self._using:
             if self.release is not None:
                 self.release.close()
-            self.release, self.released_head = None, []
-        self.frontier, self.lattice, self.comparison, self.solutions = None, None, None, []
+            self.release, self.released_heads, self._released_text, self._made_by = None, {}, "", ""
+        self.frontier, self.comparison, self.solutions = None, None, []
+        self._explored_text = {}
+        self._forget_findings()
+
+    def _forget_findings(self) -> None:
+        """Let go of everything that belongs to the release that was made."""
         self.linked, self.attacked, self.risks, self.is_accepted = None, None, None, False
-        self.utility, self.model = None, None
-        self._values, self._explored_text = {}, {}
-        self.counted_before, self._counted_after = {}, None
+        self.utility, self.model, self.made, self._counted_after = None, None, {}, None
 
     def start(self, title: str, work: Callable[[Watch], Any]) -> Job:
         """Run something long beside the pages; one at a time."""
@@ -161,30 +115,35 @@ class Work(Opened):
         self.job = Job(title, work).start()
         return self.job
 
+    def run(self, watch: Watch | None = None) -> None:
+        """Make a release, prove it and try every attack on it; a release stands if only the attacks are cancelled."""
+        self.anonymize(watch)
+        try:
+            self.attack(watch)
+        except InterruptedSearchError:
+            return
+
     def anonymize(self, watch: Watch | None = None) -> None:
-        """Make a release of the table by the policy, and prove it against the original."""
+        """Make a release by the policy, and prove it against the original."""
         policy, made_by = self.policy(), (self.policy_text(), self._cells_by())
-        release = ix.anonymize(self.table, policy, watch=watch)
+        release = ix.anonymize(self.original, policy, watch=watch)
         try:
             (watch or Watch()).report("verify")
-            release.verify(self.table).raise_if_failed()
+            release.verify(self.original).raise_if_failed()
         except BaseException:
             release.close()
             raise
         self._take(release, *made_by)
 
     def _take(self, release: Release, text: str, cells_by: str) -> None:
-        head = [
-            (name, tuple(first.column_names), text_cells(first)) for name, first in release.head(SHOWN_ROWS).items()
-        ]
+        first = release.head(SHOWN_ROWS)
+        heads = {name: (tuple(rows.column_names), text_cells(rows)) for name, rows in first.items()}
         with self._using:
             if self.release is not None:
                 self.release.close()
-            self.release, self._released_text, self.released_head = release, text, head
+            self.release, self._released_text, self.released_heads = release, text, heads
             self._made_by = cells_by
-            self._counted_after = None
-        self.linked, self.attacked, self.risks, self.is_accepted = None, None, None, False
-        self.utility, self.model = None, None
+            self._forget_findings()
 
     def count_released(self) -> dict[str, LabelCounts]:
         """Count the rows of each label of the released quasi and sensitive columns; they are counted once."""
@@ -234,18 +193,8 @@ class Work(Opened):
     def explore(self, watch: Watch | None = None) -> None:
         """Find every k-minimal generalization."""
         text, policy = self._question(), self.policy()
-        found = ix.solutions(self.table, policy, watch=watch)
-        heights = found[0].heights.values()
-        is_small = math.prod(height + 1 for height in heights) <= MOST_DRAWN
-        self.solutions, self.lattice = found, self._lattice(policy, watch) if is_small else None
+        self.solutions = ix.solutions(self.original, policy, watch=watch)
         self._explored_text["solutions"] = text
-
-    def _lattice(self, policy: Policy, watch: Watch | None) -> Frontier | None:
-        """Return what every combination of levels costs, if k-anonymity is all that is asked."""
-        ks = [model.k for model in policy.privacy if isinstance(model, ix.KAnonymity)]
-        if len(ks) < len(policy.privacy) or len(policy.quasi_identifiers or ()) > 1:
-            return None
-        return ix.frontier(self.table, policy, ks=[max(ks)], watch=watch)
 
     def apply(self, node: Mapping[str, int], watch: Watch | None = None) -> None:
         """Release at the levels of a solution; the policy then names them, so that every later run does the same."""
@@ -258,16 +207,36 @@ class Work(Opened):
             raise
 
     def sweep(self, watch: Watch | None = None) -> None:
-        """Work out what every k and every suppression limit would cost."""
-        text = self._question()
-        self.frontier = ix.frontier(self.table, self.policy(), watch=watch)
+        """Work out what every k and every suppression limit would cost, of k-anonymity alone."""
+        text, policy = self._question(), self.policy()
+        self.frontier = ix.frontier(self.original, replace(policy, privacy=[ix.KAnonymity(2)]), watch=watch)
         self._explored_text["frontier"] = text
 
-    def compare(self, algorithms: Sequence[str], watch: Watch | None = None) -> None:
-        """Run several algorithms on the table."""
-        text = self._question()
-        self.comparison = ix.compare(self.table, self.policy(), algorithms=list(algorithms), watch=watch)
+    def compare(
+        self,
+        algorithms: Sequence[str],
+        watch: Watch | None = None,
+        *,
+        utility: str | None = None,
+        ks: Sequence[int] | None = None,
+    ) -> None:
+        """Run several algorithms on what is open; with a utility also map what each release is worth."""
+        text, outer = self._question(), watch or Watch()
+        begun: dict[str, None] = {}
+
+        def report(stage: str, done: int | None, total: int | None) -> None:
+            begun.setdefault(stage.partition(": ")[0])
+            outer.report(stage, len(begun), max(len(begun), len(algorithms) * len(ks or [0]) + 1))
+
+        ending = replace(outer, progress=report).ending_after(ENDS_AFTER)
+        self.comparison = ix.compare(
+            self.original, self.policy(), algorithms=list(algorithms), utility=utility, ks=ks, watch=ending
+        )
         self._explored_text["comparison"] = text
+
+    def choose_k(self, k: int) -> None:
+        """Decide how many people hide each other, where k-anonymity is asked."""
+        self.models = [{**model, "k": k} if model["model"] == "k-anonymity" else model for model in self.models]
 
     def is_explored(self, what: Literal["solutions", "frontier", "comparison"]) -> bool:
         """Return whether what was explored belongs to the columns and models as they are now."""
@@ -285,7 +254,7 @@ class Work(Opened):
         return repr({name: said[name] for name in said if name not in DOCUMENTED or is_enforced})
 
     def open_external(self, path: str | Path, watch: Watch | None = None) -> None:
-        """Open another table that names people."""
+        """Open a table that names people, beside those that are released."""
         text = str(Path(str(path).strip()).expanduser())
         with open_table(text) as rows:
             found = External(text, rows.columns(), rows.count())
@@ -318,7 +287,7 @@ class Work(Opened):
     def attack(self, watch: Watch | None = None) -> None:
         """Try every attack that needs no other table: what groups, labels and the order of rows tell."""
         with self._use_release() as release:
-            self.attacked = ix.attacks.run(release, release.policy, original=self.table, watch=watch)
+            self.attacked = ix.attacks.run(release, release.policy, original=self.original, watch=watch)
             self.is_accepted = False
 
     @property
@@ -334,29 +303,29 @@ class Work(Opened):
         """Measure how exposed people are by the quasi columns, before and after."""
         with self._use_release() as release:
             policy = release.policy
-            released = release.tables.get("table", release.tables.get("quasi"))
-            before = ix.risk(self.table, policy.quasi, person=policy.person_columns or None, most=2, watch=watch)
-            after = ix.risk(released, policy.quasi, policy=policy, most=1, watch=watch)
+            released = release.form.as_given(release.tables)
+            after = ix.risk(released, policy=policy, most=1, watch=watch)
+        before = ix.risk(self.original, policy=policy, most=2, watch=watch)
         self.risks = before, after
 
     def measure_utility(self, formulas: Sequence[str], target: str | None, watch: Watch | None = None) -> None:
         """Compare analyses of the release with those of the private table; with a target also train models of it."""
         with self._use_release() as release:
-            found = ix.utility(release, self.table, regressions=formulas, watch=watch)
+            found = ix.utility(release, self.original, regressions=formulas, watch=watch)
             policy, made_by = release.policy, algorithm_that_made(release.facts)
         model = None
         if target is not None:
-            model = ix.model_utility(self.table, policy, target, algorithm=made_by, watch=watch)
+            model = ix.model_utility(self.original, policy, target, algorithm=made_by, watch=watch)
         self.utility, self.model = found, model
 
     def released_columns(self) -> list[str]:
         """Return the columns of the release that stand in the private table as well."""
-        names = [name for _, columns, _ in self.released_head for name in columns]
+        names = [name for columns, _ in self.released_heads.values() for name in columns]
         return [name for name in names if name in self.columns]
 
     def explain_row(self, row: int) -> RowRisk:
         """Return why a row of the private table is at risk under the policy, and what would help."""
-        return ix.explain_row(self.table, self.policy(), row)
+        return ix.explain_row(self.original, self.policy(), row)
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the three questions of regulators as the report has them; nothing before risks and attacks are
@@ -418,7 +387,7 @@ class Work(Opened):
         policy, made_by = self.policy(), (self.policy_text(), self._cells_by())
         with ix.Ledger(self.ledger_url) as ledger:
             release = ledger.anonymize(
-                self.table, policy, recipient=recipient, purpose=purpose, key=key, watch=watch, review=review or None
+                self.original, policy, recipient=recipient, purpose=purpose, key=key, watch=watch, review=review or None
             )
         self._take(release, *made_by)
 
@@ -427,7 +396,7 @@ class Work(Opened):
         if self.ledger_url is None:
             raise PolicyError("open a ledger first")
         with ix.Ledger(self.ledger_url) as ledger:
-            return ledger.check(self.table, self.policy(), recipient=recipient, key=key, watch=watch)
+            return ledger.check(self.original, self.policy(), recipient=recipient, key=key, watch=watch)
 
     def write(self, folder: str, replace: bool = False) -> Path:
         """Write the release as a folder on this machine."""
@@ -437,47 +406,65 @@ class Work(Opened):
         with self._use_release() as release:
             return release.write(Path(folder.strip()).expanduser(), replace=replace)
 
-    def archive(self) -> Path:
-        """Return the release folder as one ZIP file."""
-        self._refuse_held_back()
+    def make(self, name: str, watch: Watch | None = None) -> None:
+        """Make something to take home, by the name of its file."""
+        makers: dict[str, Callable[[Path, Release, Watch], Path]] = {
+            "release.zip": self._archive,
+            "dossier.zip": self._dossier,
+            "report.html": self._report,
+            "report-public.html": self._public_report,
+        }
+        if name == "release.zip":
+            self._refuse_held_back()
         with self._use_release() as release:
-            place = self.folder / "download"
+            place = self.folder / "made" / name
             shutil.rmtree(place, ignore_errors=True)
-            release.write(place / "release")
-            return Path(shutil.make_archive(str(place / "release"), "zip", place / "release"))
+            place.mkdir(mode=0o700, parents=True)
+            self.made[name] = makers[name](place, release, watch or Watch())
+
+    def made_file(self, name: str) -> Path:
+        """Return what was made to be taken home; raise if it was not, or may not leave any more."""
+        if name == "release.zip":
+            self._refuse_held_back()
+        if name not in self.made:
+            raise OutputError(f"{name} is not made yet; make it on Download")
+        return self.made[name]
+
+    def _archive(self, place: Path, release: Release, watch: Watch) -> Path:
+        """Write the release folder as one ZIP file."""
+        watch.report("write")
+        release.write(place / "release")
+        return Path(shutil.make_archive(str(place / "release"), "zip", place / "release"))
+
+    def _report(self, place: Path, release: Release, watch: Watch) -> Path:
+        """Write the report, which describes the private tables too."""
+        policy = self._said_now()
+        return write_report(
+            place / "report.html", release, policy, original=self.original, external=self._linked_with, watch=watch
+        )
+
+    def _public_report(self, place: Path, release: Release, watch: Watch) -> Path:
+        """Write the report for recipients, which does not look at the private tables."""
+        return write_report(place / "report.html", release, self._said_now(), edition="public", watch=watch)
+
+    def _dossier(self, place: Path, release: Release, watch: Watch) -> Path:
+        """Write the documents that people sign as one ZIP file."""
+        from indistinct.documents import dossier
+
+        policy = self._said_now()
+        found = dossier(release, policy, original=self.original, external=self._linked_with, watch=watch)
+        found.write(place / "dossier")
+        return Path(shutil.make_archive(str(place / "dossier"), "zip", place / "dossier"))
 
     def _refuse_held_back(self) -> None:
         """Raise if attacks expose people of the release and nobody decided that it leaves."""
         if self.is_held_back and self.attacked is not None:
             raise ExposedError(f"{self.attacked.summary}; mend the policy, or decide on Download that it leaves")
 
-    def report(self, edition: Literal["internal", "public"] = "internal") -> Path:
-        """Return the report of the release as one HTML file; the public edition does not look at the private table."""
-        with self._use_release() as release:
-            place = self.folder / "report"
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir(mode=0o700)
-            goal, policy = place / "report.html", self._said_now()
-            if edition == "public":
-                return write_report(goal, release, policy, edition="public")
-            return write_report(goal, release, policy, original=self.table, external=self._linked_with)
-
     @property
     def _linked_with(self) -> str | None:
         """The table that names people, if the release was linked with it."""
         return None if self.external is None or self.linked is None else self.external.path
-
-    def dossier(self) -> Path:
-        """Return the documents that people sign as one ZIP file."""
-        from indistinct.documents import dossier
-
-        with self._use_release() as release:
-            place = self.folder / "documents"
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir(mode=0o700)
-            found = dossier(release, self._said_now(), original=self.table, external=self._linked_with)
-            found.write(place / "dossier")
-            return Path(shutil.make_archive(str(place / "dossier"), "zip", place / "dossier"))
 
     def close(self) -> None:
         """Cancel what runs, and let go of the release."""
@@ -490,11 +477,12 @@ class Work(Opened):
 def pair_by_meaning(ours: Iterable[str], theirs: Sequence[str]) -> dict[str, str]:
     """Return the column of another table that seems to say the same as each of ours, the first of several.
 
-    >>> pair_by_meaning(["DOB", "job"], ["name", "DateOfBirth"])
-    {'DOB': 'DateOfBirth'}
+    >>> pair_by_meaning(["DOB", "people.dob", "job"], ["name", "DateOfBirth"])
+    {'DOB': 'DateOfBirth', 'people.dob': 'DateOfBirth'}
     """
     by_meaning = {_meaning(name): name for name in reversed(theirs)}
-    return {name: by_meaning[_meaning(name)] for name in ours if _meaning(name) in by_meaning}
+    meanings = {name: _meaning(name.rpartition(".")[2]) for name in ours}
+    return {name: by_meaning[meaning] for name, meaning in meanings.items() if meaning in by_meaning}
 
 
 def _meaning(name: str) -> str:

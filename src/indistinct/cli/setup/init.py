@@ -12,7 +12,7 @@ import typer
 from indistinct.atomic_files import write_whole
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, RandomRaise, Reading, argument, option
-from indistinct.cli.paths import only_table
+from indistinct.cli.paths import named_tables, only_table
 from indistinct.cli.setup.init_ready import init_fhir, init_omop
 from indistinct.errors import OutputError, PolicyError
 
@@ -77,7 +77,7 @@ def init(
         return
     if not tables:
         raise PolicyError("TABLE: name a table, several as NAME=TABLE, or a folder with --omop or --fhir")
-    linked = _linked_tables(tables)
+    linked = named_tables(tables)
     if linked:
         _init_linked(linked, k, output, reading, as_json=as_json)
         return
@@ -141,20 +141,6 @@ def init(
     if output is None:
         show.say("save it as policy.toml and mend what is wrong; then:", show.QUIET)
     show.next_steps(["check", name, table], ["anonymize", name, table, "-o", "release"])
-
-
-def _linked_tables(given: Sequence[str]) -> dict[str, str]:
-    """Return the tables that belong together, by name; none if one table is given."""
-    from indistinct.engine import is_address
-
-    named = [one.partition("=") for one in given]
-    if len(given) == 1 and (not named[0][1] or is_address(given[0]) or Path(given[0]).exists()):
-        return {}
-    if not all(name and path for name, _, path in named):
-        raise PolicyError("TABLE: several tables belong together; give each as NAME=TABLE")
-    if len({name for name, _, _ in named}) < len(named):
-        raise PolicyError("TABLE: two tables have one name; give each another")
-    return {name: path for name, _, path in named}
 
 
 def _init_linked(tables: dict[str, str], k: int, output: Path | None, reading: Reading, *, as_json: bool) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from indistinct.cli import show
 from indistinct.cli.options import LEDGER_HELP, argument, option
+from indistinct.cli.paths import named_tables, only_table
+from indistinct.errors import PolicyError
 
 
 def studio(
-    table: Annotated[str | None, argument("[FILE]", "The private table to open; or open one there.")] = None,
+    tables: Annotated[
+        list[str] | None, argument("[TABLE]...", "The private table to open, or each of several as NAME=TABLE.")
+    ] = None,
+    policy: Annotated[Path | None, option("Go on with this policy file.", "--policy", "-p", metavar="FILE")] = None,
     port: Annotated[int, option("The port to listen on; 0 takes a free one.", min=0, max=65535)] = 0,
     listen: Annotated[
         str, option("Where to listen; for a container, whose port is published to 127.0.0.1 alone.", metavar="ADDRESS")
@@ -24,7 +30,13 @@ def studio(
 
     Nothing leaves this machine. The address that is printed holds a token and works once; end the studio with Ctrl-C.
     """
+    from indistinct.policy.files.policy_file import text_of
     from indistinct.studio.server import serve
+
+    if policy is not None and not tables:
+        raise PolicyError("--policy: name the table that it is for, or each of several as NAME=TABLE")
+    given = (named_tables(tables) or only_table(tables)) if tables else None
+    text = "" if policy is None else text_of(policy)
 
     def ready(address: str) -> None:
         if as_json:
@@ -35,4 +47,4 @@ def studio(
                 "The address works once, in one browser. Ctrl-C ends the studio and removes its files.", show.QUIET
             )
 
-    serve(table, port=port, listen=listen, ledger=ledger, opens_browser=browser, on_ready=ready)
+    serve(given, policy=text, port=port, listen=listen, ledger=ledger, opens_browser=browser, on_ready=ready)

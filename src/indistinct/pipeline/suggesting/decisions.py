@@ -53,8 +53,8 @@ class Decision:
         said = text.strip()
         if not said:
             return self.ways[0]
-        if said.isdecimal() and self.asked == "k" and 1 <= int(said) not in range(1, len(self.ways) + 1):
-            return Way(f"groups of {said}", number=int(said))
+        if said.isdecimal() and self.asked == "k" and int(said) not in range(1, len(self.ways) + 1):
+            return self.read_size(said)
         if said.isdecimal() and 1 <= int(said) <= len(self.ways):
             return self.ways[int(said) - 1]
         names = tuple(dict.fromkeys(one.strip() for one in said.split(",") if one.strip()))
@@ -66,6 +66,12 @@ class Decision:
             )
             raise PolicyError(f"{', '.join(map(repr, unknown)) or repr(said)} is no answer; give {what}")
         return Way(", ".join(names), names)
+
+    def read_size(self, text: str) -> Way:
+        """Return the way that hides people in groups of a size."""
+        if not text.strip().isdecimal() or not int(text):
+            raise PolicyError(f"{text!r} is no size of a group; give a whole number, such as 5")
+        return Way(f"groups of {int(text)}", number=int(text))
 
 
 @dataclass(frozen=True, slots=True)

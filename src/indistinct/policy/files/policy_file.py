@@ -55,7 +55,6 @@ ONE_TABLE_ONLY = {
     "risk of a row": "its cells are compared with those of rows of the same table",
     "utility": "its figures compare the columns of one table",
     "workload": "queries are asked of one table",
-    "studio": "its pages ask about the columns of one table",
     "ledger add": "which person stands behind which rows of all tables is known only while a release is made",
 }
 """What takes a policy of one table only, with the reason."""

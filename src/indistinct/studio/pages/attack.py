@@ -10,11 +10,12 @@ from nicegui import ui
 
 from indistinct.attacks import AttackRun, LinkReport
 from indistinct.attacks.guessing import points
-from indistinct.disclosure_risk import Unicity
+from indistinct.disclosure_risk import RowRisk, Unicity, in_words
 from indistinct.errors import IndistinctError
-from indistinct.showing.words import counted
+from indistinct.hierarchy import label_text
+from indistinct.progress import Watch
+from indistinct.showing.words import counted, list_names
 from indistinct.studio.widgets import controls
-from indistinct.studio.widgets.one_row import OneRow
 from indistinct.studio.widgets.page_frame import Desk, frame, needs_release
 from indistinct.studio.work import External, Work
 
@@ -28,23 +29,27 @@ KINDS = {"broken": "bad", "something": "note", "nothing": "good"}
 def page(work: Work, query: Mapping[str, str]) -> None:
     """Show the page."""
     with frame(work, "/attack", "Could somebody be found?", LEAD) as desk:
-        if work.table is not None and not work.mistakes():
+        if not needs_release(work):
+            _about_release(work, desk)
+        if work.tables and not work.mistakes():
             OneRow(work, desk).show()
-        if needs_release(work):
-            return
-        with controls.box("div", "halves"):
-            _other_table(work, desk)
-            with controls.box("div"):
-                _risk(work, desk)
+
+
+def _about_release(work: Work, desk: Desk) -> None:
+    if work.attacked is not None:
+        _outcomes(work.attacked)
+    if questions := work.questions():
+        _questions(questions)
+    with controls.box("div", "halves"):
+        _other_table(work, desk)
+        with controls.box("div"):
+            _risk(work, desk)
+            if work.attacked is None:
                 _attacks(work, desk)
-        if work.external is not None:
-            _pairs(work, desk, work.external)
-        if work.linked is not None:
-            _show_links(work.linked)
-        if questions := work.questions():
-            _questions(questions)
-        if work.attacked is not None:
-            _outcomes(work.attacked)
+    if work.external is not None:
+        _pairs(work, desk, work.external)
+    if work.linked is not None:
+        _show_links(work.linked)
 
 
 def _again() -> None:
@@ -163,7 +168,7 @@ def _pairs(work: Work, desk: Desk, external: External) -> None:
         with controls.box("div", "row-line"):
             options = {"": "not there", **{name: name for name in external.columns}}
             for ours in pairs:
-                controls.choice(ours, options, pairs[ours], _setter_of(pairs, ours))
+                controls.choice(ours, options, pairs[ours], controls.setter_of(pairs, ours))
             controls.choice(
                 "Show of the people found",
                 {"": "only the row's number", **{name: name for name in external.columns}},
@@ -171,10 +176,6 @@ def _pairs(work: Work, desk: Desk, external: External) -> None:
                 lambda name: shown.update(column=name),
             )
             controls.button("Link", go, "primary", id="link")
-
-
-def _setter_of(pairs: dict[str, str], ours: str) -> controls.OnChange:
-    return lambda theirs: pairs.update({ours: theirs})
 
 
 def _show_links(report: LinkReport) -> None:
@@ -203,3 +204,86 @@ def _show_links(report: LinkReport) -> None:
                 for said in report.sentences[:6]:
                     controls.Words("p", said, "small").style("margin: 0 0 6px")
         controls.Words("p", report.scope, "quiet small").style("margin: 12px 0 0")
+
+
+class OneRow:
+    """Asks for the number of a row, and explains it."""
+
+    def __init__(self, work: Work, desk: Desk) -> None:
+        self.work, self.desk = work, desk
+        self.number = "1"
+        self.found: RowRisk | None = None
+
+    def show(self) -> None:
+        """Show the form, and what was found."""
+        with controls.card("Why is this row at risk?"):
+            if refusal := self.work.refusal("risk of a row"):
+                controls.Words("p", refusal, "quiet")
+                return
+            controls.Words(
+                "p",
+                "By the policy as it stands: who shares its cells in the private table, which columns single it out, "
+                "and which level of which column would help.",
+                "quiet small",
+            )
+            with controls.box("div", "row-line"):
+                controls.number(
+                    "Row, from 1", self.number, self._set_number, live=True, min="1", max=str(self.work.rows), id="row"
+                )
+                controls.button("Explain", self.explain, id="explain")
+            self.answer()
+
+    def _set_number(self, text: str) -> None:
+        self.number = text
+
+    def explain(self) -> None:
+        """Work it out beside the page."""
+        text = self.number.strip()
+        if not text.isdecimal():
+            self.desk.fail("write the number of a row, from 1")
+            return
+
+        def work(watch: Watch) -> None:
+            self.found = self.work.explain_row(int(text))
+
+        self.desk.run("Explaining the row", work, self.answer.refresh)
+
+    @ui.refreshable_method
+    def answer(self) -> None:
+        """Show why, and what would help."""
+        found = self.found
+        if found is None:
+            return
+        first, *_ = in_words(found)
+        with controls.box("div").style("margin-top: 14px"):
+            controls.notice("bad" if found.is_at_risk else "good", first[0].upper() + first[1:] + ".")
+        shared = f"{found.noun} that share it"
+        with controls.box("div", "halves"):
+            with controls.box("div"):
+                controls.Words("h3", "Its cells")
+                cells = [[name, label_text(cell), f"{found.shares[name]:,}"] for name, cell in found.cells.items()]
+                controls.table(["column", "cell", shared], cells, caption="The cells of the row", numbers=[2])
+            if found.singled_out_by:
+                with controls.box("div"):
+                    controls.Words("h3", "What singles it out")
+                    sets = [[list_names(one.columns), f"{one.size:,}"] for one in found.singled_out_by]
+                    controls.table(["columns", shared], sets, caption="Smallest sets of columns", numbers=[1])
+        if found.steps or found.remedies:
+            controls.Words("h3", "What would help")
+            steps = [
+                [f"{step.column}", f"{step.level}: {step.level_name}", label_text(step.label), f"{step.size:,}"]
+                for step in found.steps
+            ]
+            steps += [
+                [
+                    list_names([step.column for step in remedy.steps]),
+                    list_names([f"{step.level}: {step.level_name}" for step in remedy.steps]),
+                    list_names([label_text(step.label) for step in remedy.steps]),
+                    f"{remedy.size:,}",
+                ]
+                for remedy in found.remedies
+                if len(remedy.steps) > 1
+            ]
+            controls.table(["column", "at level", "the cell becomes", shared], steps, caption="Remedies", numbers=[3])
+        for note in found.notes:
+            controls.notice("note", note[0].upper() + note[1:] + ".")

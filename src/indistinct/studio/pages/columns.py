@@ -5,20 +5,15 @@ A change is shown in the cells that it concerns and nowhere else: whoever goes o
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from nicegui import ui
 from nicegui.element import Element
 
-from indistinct.errors import IndistinctError
-from indistinct.policy import Role
-from indistinct.showing.words import counted
-from indistinct.studio.widgets import bulk, controls
-from indistinct.studio.widgets.column_row import HEADS, ROLES, Row, read_weight
-from indistinct.studio.widgets.distributions import distributions
+from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.column_grid import ROLES, Grid
 from indistinct.studio.widgets.page_frame import Desk, frame, needs_table, next_step
 from indistinct.studio.work import Work
 
@@ -33,6 +28,10 @@ WHOSE_LEAD = (
 NO_IDENTIFIER = (
     "Every row is taken for somebody else. If somebody may have several rows, make the column that names people an "
     "identifier, and choose it here."
+)
+LINKED_LEAD = (
+    "Keys and references stay identifiers, and leave as pseudonyms that join the released tables. To say otherwise, "
+    "mend the policy file and hand it in on Table."
 )
 PEOPLE_COUNTED = "People are counted: a group must have enough different people, not only enough rows."
 
@@ -50,6 +49,20 @@ def page(work: Work, query: Mapping[str, str]) -> None:
             _columns(work, desk)
 
 
+def _links(work: Work) -> None:
+    """Show what ties several tables together."""
+    controls.Words("p", LINKED_LEAD, "quiet small")
+    rows = []
+    for name, said in work.links.items():
+        goals = [f"{column} → {table}" for column, table in said.get("references", {}).items()]
+        person = said.get("person", "")
+        rows.append(
+            [name, said.get("key", ""), "; ".join(goals), person if isinstance(person, str) else ", ".join(person)]
+        )
+    heads = ["table", "each row once by", "belongs to a row of", "whose rows, if said here"]
+    controls.table(heads, rows, caption="What ties the tables together")
+
+
 def _columns(work: Work, desk: Desk) -> None:
     @ui.refreshable
     def mistakes() -> None:
@@ -57,7 +70,8 @@ def _columns(work: Work, desk: Desk) -> None:
             controls.notice("bad", mistake)
 
     def show_change() -> None:
-        whose.show_change()
+        if not work.links:
+            whose.show_change()
         mistakes.refresh()
 
     with controls.card():
@@ -68,90 +82,13 @@ def _columns(work: Work, desk: Desk) -> None:
                     controls.Words("dd", meaning)
         Grid(work, desk, show_change)
     with controls.card("Whose row is it?"):
-        whose = WhoseRows(work, mistakes.refresh)
+        if work.links:
+            _links(work)
+        else:
+            whose = WhoseRows(work, mistakes.refresh)
     with controls.box("div", "at-bottom"):  # below the rows: above them it would move what is about to be clicked
         mistakes()
         next_step("Accept and continue", "/hierarchies").props("id=accept")
-
-
-class Grid:
-    """All columns, each in its row, and above them what can be decided about several at once."""
-
-    def __init__(self, work: Work, desk: Desk, told: Callable[[], Any]) -> None:
-        self.work, self.desk, self._told = work, desk, told
-        self._wanted = {"role": "", "hierarchy": "", "weight": ""}
-        self._together()
-        with controls.box("div", "scroll"), controls.box("table", "grid narrow", role="table"):
-            controls.Words("caption", "The columns and their roles", "visually-hidden")
-            with controls.box("thead"), controls.box("tr"):
-                with controls.box("th", scope="col"):
-                    self._all = controls.check("Choose all columns", False, self.choose_all, bare=True)
-                for name in HEADS[1:]:
-                    controls.Words("th", name, "number" if name in ("Distinct", "Missing") else "", scope="col")
-            with controls.box("tbody"):
-                self.rows = {name: Row(work, choice, told, self._count) for name, choice in work.columns.items()}
-        self._count()
-        ui.timer(0.05, self._draw_values, once=True)
-
-    def _together(self) -> None:
-        """Ask what several columns are to have in common."""
-
-        def hear(what: str) -> controls.OnChange:
-            return lambda value: self._wanted.update({what: value})
-
-        with controls.box("div", "together", role="group", aria_label="Change several columns"):
-            self._number = controls.Words("span", "", "small", aria_live="polite")
-            with controls.box("div", "row-line"):
-                controls.button("Choose all", lambda: self.choose_all(True), "slim", id="choose-all")
-                controls.button("None", lambda: self.choose_all(False), "slim plain", aria_label="Choose none")
-                roles = {"": "as they are", **{role: role for role in ROLES}}
-                controls.choice("Role", roles, "", hear("role")).props("id=all-role")
-                kinds = {"": "as they are", **bulk.hierarchy_choices(self.work)}
-                controls.choice("Hierarchy", kinds, "", hear("hierarchy")).props("id=all-hierarchy")
-                controls.text("Weight", "", hear("weight"), wide=False, live=True, id="all-weight", size=6)
-                self._apply = controls.button("Change them", self.change, "primary", id="change-all")
-
-    def choose_all(self, is_so: bool) -> None:
-        """Choose every column, or none."""
-        for row in self.rows.values():
-            if row.is_chosen != is_so:
-                row.choose(is_so)
-        controls.put(self._all, "checked", is_so)
-
-    def _count(self) -> None:
-        number = sum(row.is_chosen for row in self.rows.values())
-        self._number.text = (
-            f"{counted(number, 'column')} chosen; change them together:"
-            if number
-            else "Choose columns to change several together."
-        )
-        controls.put(self._apply, "disabled", not number)
-
-    async def change(self) -> None:
-        """Decide the same about all columns that are chosen."""
-        names = [name for name, row in self.rows.items() if row.is_chosen]
-        role, weight = self._wanted["role"], self._wanted["weight"].strip()
-        wanted = bulk.Change(
-            cast("Role", role) if role else None, self._wanted["hierarchy"], read_weight(weight) if weight else None
-        )
-        refused = await asyncio.to_thread(bulk.change_columns, self.work, names, wanted)
-        for name in names:
-            self.rows[name].show()
-        self._told()
-        if refused:
-            self.desk.fail("\n".join(refused))
-        else:
-            self.desk.clear()
-
-    async def _draw_values(self) -> None:
-        """Draw how the values of each column are distributed, once they are counted."""
-        try:
-            found = await asyncio.to_thread(distributions, self.work, list(self.rows))
-        except IndistinctError as error:
-            self.desk.fail(str(error))
-            return
-        for name, distribution in found.items():
-            self.rows[name].show_values(distribution)
 
 
 class WhoseRows:

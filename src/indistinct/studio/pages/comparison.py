@@ -1,4 +1,4 @@
-"""Compare: what every algorithm makes of the table, and what it costs."""
+"""Compare: what every algorithm makes of the table, what it costs, and each release by its risk and utility."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from nicegui import ui
 
-from indistinct.pipeline.trials import SHOWN_MEASURES, Comparison, time_text
+from indistinct.pipeline.comparison import K_MARGINAL
+from indistinct.pipeline.trials import SHOWN_MEASURES, Comparison, Trial, time_text
 from indistinct.policy.algorithms import declared_class
+from indistinct.progress import Watch
 from indistinct.registry import ALGORITHMS
 from indistinct.showing.numbers import figure
 from indistinct.studio.widgets import controls
@@ -15,6 +17,8 @@ from indistinct.studio.widgets.page_frame import Desk, frame, needs_table
 from indistinct.studio.work import Work
 
 LEAD = "Several algorithms run on the same table and policy; what each would release is counted again and measured."
+FORMULA = "formula"
+AXES = {K_MARGINAL: "triples of columns are as frequent as before", FORMULA: "a regression gives the same"}
 USUAL = ("lattice", "samarati", "datafly", "regroup", "mondrian", "top-down")
 
 
@@ -27,27 +31,80 @@ def page(work: Work, query: Mapping[str, str]) -> None:
         if work.comparison is not None:
             if not work.is_explored("comparison"):
                 controls.notice("note", "The columns or models have changed since; compare again.")
+            if work.comparison.utility is not None:
+                _show_map(work.comparison)
             _show_trials(work, work.comparison)
 
 
 def _choose(work: Work, desk: Desk) -> None:
-    chosen = dict.fromkeys((name for name in USUAL if name in ALGORITHMS), True)
+    """Ask which algorithms run, and for a map what makes a release useful, and for which k."""
+    offered = [name for name in ALGORITHMS if declared_class(name).is_search]
+    if work.links:
+        offered = [name for name in offered if declared_class(name).links_tables]
+    chosen = {name: True for name in USUAL if name in offered}
+    said = {"utility": "", "formula": "", "ks": ""}
 
     def go() -> None:
         names = [name for name, is_on in chosen.items() if is_on]
-        desk.run("Comparing", lambda watch: work.compare(names, watch), lambda: ui.navigate.to("/compare"))
+        utility = (said["formula"] if said["utility"] == FORMULA else said["utility"]) or None
+        try:
+            ks = [int(word) for word in said["ks"].replace(",", " ").split()]
+        except ValueError:
+            desk.fail("k: write whole numbers with commas between them, such as 5, 20, 100")
+            return
+
+        def compare(watch: Watch) -> None:
+            work.compare(names, watch, utility=utility, ks=ks or None)
+
+        desk.run("Comparing", compare, lambda: ui.navigate.to("/compare"))
 
     with controls.card():
-        with controls.box("fieldset").style("border: 0; padding: 0; margin: 0 0 12px"):
+        with controls.box("fieldset", "plain").style("margin-bottom: 12px"):
             controls.Words("legend", "Algorithms", "field")
-            for name in ALGORITHMS:
-                if declared_class(name).is_search:
-                    controls.check(name, name in chosen, _switch_of(chosen, name))
+            for name in offered:
+                controls.check(name, name in chosen, controls.setter_of(chosen, name))
+        with controls.box("div", "row-line").style("margin-bottom: 12px"):
+            if refusal := work.refusal("utility"):
+                controls.Words("p", f"No map of risk and utility. {refusal}", "quiet small")
+            else:
+                models = {f"target={name}": f"a model of {name} can be trained" for name in _released(work)}
+                options = {"": "not asked: no map", **AXES, **models}
+                controls.choice("A release is useful if", options, "", controls.setter_of(said, "utility")).props(
+                    "id=axis"
+                )
+                hint = "if that is it, such as stay ~ age"
+                controls.text("Regression", "", controls.setter_of(said, "formula"), hint=hint, live=True, id="formula")
+            hint = "several with commas between; empty: as the policy says"
+            controls.text("k", "", controls.setter_of(said, "ks"), hint=hint, live=True, id="ks")
         controls.button("Compare", go, "primary", id="compare")
 
 
-def _switch_of(chosen: dict[str, bool], name: str) -> controls.OnChange:
-    return lambda is_on: chosen.update({name: is_on})
+def _released(work: Work) -> list[str]:
+    return [name for name, choice in work.columns.items() if choice.is_released]
+
+
+def _show_map(comparison: Comparison) -> None:
+    """Draw each release by its risk and its utility, and name those that no other beats in both."""
+    best = comparison.list_undominated()
+    with controls.card("Risk and utility"):
+        placed = [trial for trial in comparison.trials if trial.utility is not None and trial.risk]
+        if not placed:
+            controls.Words("p", "No release has both a risk and such a utility.", "quiet")
+            return
+        for width, where in ((1000, "if-wide"), (360, "if-narrow")):
+            ui.html(comparison.map_svg(width=width), sanitize=False).classes(f"picture {where}")
+        named = "; ".join(trial.label for trial in best)
+        controls.notice("good", f"No release is both safer and more useful than these: {named}.")
+        rows = [
+            [
+                one.label,
+                *map(figure, (one.risk["highest"], one.risk["average"], one.utility)),
+                "yes" if one in best else "",
+            ]
+            for one in sorted(placed, key=lambda one: (one.risk["highest"], -(one.utility or 0.0)))
+        ]
+        heads = ["release", "highest risk", "average risk", comparison.utility or "", "undominated"]
+        controls.table(heads, rows, caption="Risk and utility of each release", numbers=[1, 2, 3])
 
 
 def _show_trials(work: Work, comparison: Comparison) -> None:
@@ -85,12 +142,14 @@ def _show_trials(work: Work, comparison: Comparison) -> None:
                         controls.Words("td", outcome, "quiet small")
                         with controls.box("td"):
                             if trial.verified:
-                                _use(work, trial.algorithm)
+                                _use(work, trial)
 
 
-def _use(work: Work, name: str) -> None:
+def _use(work: Work, trial: Trial) -> None:
     def use() -> None:
-        work.choose_algorithm(name)
+        work.choose_algorithm(trial.algorithm)
+        if trial.k is not None:
+            work.choose_k(trial.k)
         ui.navigate.to("/release")
 
-    controls.button("Use", use, "slim", aria_label=f"Use {name}")
+    controls.button("Use", use, "slim", aria_label=f"Use {trial.label}")

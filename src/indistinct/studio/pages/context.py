@@ -11,8 +11,8 @@ from nicegui import ui
 from indistinct.policy.context import CONTROLS_SOURCE, KNOWN_SOURCE, LIMITS, SHARING
 from indistinct.regimes import HINTS, regimes, unsaid
 from indistinct.showing.numbers import figure, percent
-from indistinct.studio.context_said import choose_sharing, choose_way, part, say, say_recipient, way_of
 from indistinct.studio.pages.privacy import read_number
+from indistinct.studio.settings import choose_sharing, choose_way, part, say, say_recipient, way_of
 from indistinct.studio.widgets import controls
 from indistinct.studio.widgets.page_frame import Desk, frame, needs_table, next_step
 from indistinct.studio.work import Work
@@ -204,8 +204,12 @@ def _threshold(work: Work, changed: Heard) -> None:
     fields()
     _text(work, ("context", "why"), "Why this one?", changed)
     _text(work, ("context", "decided_by"), "Who decided?", changed)
-    _text(work, ("context", "review_by"), "Until when does it hold?", changed, "a day, such as 2027-05-30", wide=False)
-    controls.check("Refuse a release above the threshold", bool(said.get("enforce")), enforce)
+    with controls.box("div", "row-line"):
+        _text(
+            work, ("context", "review_by"), "Until when does it hold?", changed, "a day, such as 2027-05-30", wide=False
+        )
+    with controls.box("div").style("margin-top: 12px"):
+        controls.check("Refuse a release above the threshold", bool(said.get("enforce")), enforce)
 
 
 def _recipients(work: Work, desk: Desk, changed: Heard) -> None:

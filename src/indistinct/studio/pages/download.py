@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 
 from nicegui import ui
 
@@ -11,6 +12,13 @@ from indistinct.studio.widgets import controls
 from indistinct.studio.widgets.page_frame import Desk, frame, needs_release, show_verdict
 from indistinct.studio.work import Work
 
+TAKEN = {
+    "release.zip": ("Release (ZIP)", "Writing the release", "take-release"),
+    "report.html": ("Report", "Writing the report", "take-report"),
+    "report-public.html": ("Report for recipients", "Writing the report", "take-public"),
+    "dossier.zip": ("Documents to sign (ZIP)", "Writing the documents", "take-dossier"),
+}
+"""What is taken home: its name, what it is called, what is said while it is made, and its button."""
 LEAD = "The policy file is all that the command line and a scheduled run need to make the same release again."
 
 
@@ -25,24 +33,31 @@ def page(work: Work, query: Mapping[str, str]) -> None:
                 "note", "Something was changed since this release was made; what is here belongs to the release."
             )
         show_verdict(work)
+        if work.attacked is None:
+            controls.button(
+                "Try all attacks first",
+                lambda: desk.run("Attacking", work.attack, lambda: ui.navigate.to("/download")),
+                "primary",
+                id="attack-now",
+            ).style("margin-bottom: 16px")
         if work.is_held_back:
             _decide(work, desk)
         with controls.box("div", "cards"):
-            _files(work)
+            _files(work, desk)
             if not work.is_held_back:
                 _folder(work, desk)
         with controls.card("The same without the studio"):
             controls.Words("h3", "Command line")
-            controls.code(command_lines(work.name), "Commands")
+            controls.code(command_lines(work.tables, bool(work.links)), "Commands")
             controls.Words("h3", "Python")
-            controls.code(python_lines(work.name), "Python")
+            controls.code(python_lines(work.tables, bool(work.links)), "Python")
         with controls.card("policy.toml"):
             controls.code(work.released_policy_text, "The policy file")
 
 
 def _policy_so_far(work: Work) -> None:
     """Hand out what was decided, also before there is a release."""
-    if work.table is None or work.mistakes():
+    if not work.tables or work.mistakes():
         return
     with controls.card("policy.toml, as decided so far"):
         controls.link("Policy", "/take/policy.toml", id="take-policy", download=True)
@@ -68,21 +83,28 @@ def _decide(work: Work, desk: Desk) -> None:
             controls.button("Let it leave all the same", accept, id="accept")
 
 
-def _files(work: Work) -> None:
+def _files(work: Work, desk: Desk) -> None:
     with controls.card("Files"):
         with controls.box("div", "row-line"):
-            if not work.is_held_back:
-                controls.link("Release (ZIP)", "/take/release.zip", "primary", id="take-release", download=True)
+            for name, (title, doing, place) in TAKEN.items():
+                if name != "release.zip" or not work.is_held_back:
+                    _file(work, desk, name, title, doing, place)
             controls.link("Policy", "/take/policy.toml", id="take-policy", download=True)
-            controls.link("Report", "/take/report.html", id="take-report", download=True)
-            controls.link("Report for recipients", "/take/report.html?edition=public", id="take-public", download=True)
-            controls.link("Documents to sign (ZIP)", "/take/dossier.zip", id="take-dossier", download=True)
         controls.Words(
             "p",
             "The release holds the table and a manifest. The policy, the report and the documents describe the private "
             "table: keep them inside the house. The report for recipients is made from the release alone.",
             "quiet small",
         ).style("margin: 12px 0 0")
+
+
+def _file(work: Work, desk: Desk, name: str, title: str, doing: str, place: str) -> None:
+    """Offer a file: it is made beside the page, then taken home."""
+
+    def go() -> None:
+        desk.run(doing, lambda watch: work.make(name, watch), lambda: ui.download.from_url(f"/take/{name}"))
+
+    controls.button(title, go, "primary" if name == "release.zip" else "", id=place)
 
 
 def _folder(work: Work, desk: Desk) -> None:
@@ -102,19 +124,23 @@ def _folder(work: Work, desk: Desk) -> None:
     done.move(place)
 
 
-def command_lines(table: str) -> str:
+def command_lines(tables: Mapping[str, str], is_linked: bool) -> str:
     """Return the commands that make and prove the same release."""
-    name = shlex.quote(table)
+    given = [
+        shlex.quote(f"{name}={Path(path).name}" if is_linked else Path(path).name) for name, path in tables.items()
+    ]
+    proof = " ".join(f"--original {one}" for one in given)
     return (
-        f"indistinct anonymize policy.toml {name} -o release\nindistinct verify policy.toml release --original {name}"
+        f"indistinct anonymize policy.toml {' '.join(given)} -o release\nindistinct verify policy.toml release {proof}"
     )
 
 
-def python_lines(table: str) -> str:
+def python_lines(tables: Mapping[str, str], is_linked: bool) -> str:
     """Return the same in Python."""
+    names = {name: Path(path).name for name, path in tables.items()}
     return (
         "import indistinct as ix\n\n"
         'policy = ix.read_policy("policy.toml")\n'
-        f"release = ix.anonymize({table!r}, policy)\n"
+        f"release = ix.anonymize({names if is_linked else next(iter(names.values()))!r}, policy)\n"
         'release.write("release")'
     )

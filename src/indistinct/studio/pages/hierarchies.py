@@ -99,7 +99,7 @@ class Builder:
         """Read the values; what was decided before fills the form."""
         spec = dict(self.work.columns[self.column].hierarchy or {"keep": True})
         try:
-            values = await asyncio.to_thread(self.work.values, self.column)
+            values = tuple(await asyncio.to_thread(self.work.values, self.column))
         except IndistinctError as error:
             self.desk.fail(str(error))
             values = ()

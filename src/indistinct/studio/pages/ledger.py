@@ -27,6 +27,7 @@ BUDGET = (
     "What all releases of one source may spend together. Such a ledger takes releases under the model "
     "differential-privacy only, and refuses what would spend more."
 )
+BY_KEYS = "Rows are recognised by the key of their table, or by all their cells where it has none."
 NO_KEY = "By all identifiers; if there are none, by the whole row."
 
 
@@ -106,7 +107,7 @@ class EntriesCard:
 
     def show(self) -> None:
         """Show the form and the entries."""
-        if self.work.table is not None and not self.work.mistakes():
+        if self.work.tables and not self.work.mistakes():
             with controls.card("A release to somebody"):
                 with controls.box("div", "row-line"):
                     controls.text("Recipient", "", self._set_recipient, live=True, wide=False, id="recipient")
@@ -131,7 +132,10 @@ class EntriesCard:
         self.review = text
 
     def _ask_key(self) -> None:
-        """Ask by which columns together people are recognised."""
+        """Ask by which columns together people are recognised; those of several tables are by their keys."""
+        if self.work.links:
+            controls.Words("p", BY_KEYS, "quiet small").style("margin: 12px 0 0")
+            return
         with controls.box("fieldset", "plain scroll").style("margin-top: 12px; max-height: 220px"):
             controls.Words("legend", "People are recognised by these columns together", "field")
             for name in self.work.columns:

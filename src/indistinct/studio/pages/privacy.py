@@ -9,6 +9,7 @@ from nicegui import ui
 
 from indistinct.policy.algorithms import declared_class, options_of, usual_value
 from indistinct.registry import ALGORITHMS, MEASURES, MODELS
+from indistinct.showing.words import term_words
 from indistinct.studio.widgets import controls
 from indistinct.studio.widgets.page_frame import frame, needs_table, next_step
 from indistinct.studio.work import Work
@@ -34,6 +35,8 @@ def page(work: Work, query: Mapping[str, str]) -> None:
                     told = f"Counted in people: rows that agree in {' and '.join(work.person)} are one person's."
                     controls.Words("p", told, "quiet small").style("margin: 0 0 8px")
                 _models(work, mistakes.refresh)
+                if work.links:
+                    _knows(work, mistakes.refresh)
             with controls.box("div"):
                 with controls.card("Rows that may be left out"):
                     _budget(work, mistakes.refresh)
@@ -59,6 +62,28 @@ def _models(work: Work, changed: Callable[[], Any]) -> None:
         changed()
 
     model_list()
+
+
+def _knows(work: Work, changed: Callable[[], Any]) -> None:
+    """Ask how many events of a person others know; what a policy file says in more detail stays."""
+    said = work.more.get("knows", {})
+    events = said.get("events") if isinstance(said, Mapping) else None
+    controls.Words("h3", "What others know of a person's events")
+    if said and not isinstance(events, int):
+        controls.Words("p", f"As the policy file says it: knows = {said}.", "quiet small")
+        return
+
+    def heard(text: str) -> None:
+        work.more.pop("knows", None)
+        if text.strip():
+            work.more["knows"] = {**said, "events": read_number(text)}
+        changed()
+
+    shown: dict[str, Any] = {"step": "1", "min": "1", "placeholder": "all", "id": "knows-events"}
+    hint = "k people then share any so many; empty: k people share all of her rows"
+    controls.number(
+        "So many events, beside her row", "" if events is None else events, heard, hint=hint, live=True, **shown
+    )
 
 
 def _model(
@@ -92,6 +117,9 @@ def _number(model: dict[str, Any], key: str, label: str, is_whole: bool, changed
         model[key] = read_number(text)
         changed()
 
+    if isinstance(model.get(key), Mapping):  # a limit for each value: a policy file says which
+        controls.Words("p", f"{label}: {term_words(model[key])}", "small").style("margin: 0")
+        return
     step = "1" if is_whole else "any"
     controls.number(label, model.get(key, ""), heard, live=True, step=step, min="0", id=f"{model['model']}-{key}")
 
@@ -105,7 +133,7 @@ def _number_or_none(model: dict[str, Any], key: str, meaning: str, changed: Call
             model[key] = read_number(text)
         changed()
 
-    shown = {"step": "1", "min": "1", "placeholder": "all", "id": f"{model['model']}-{key}"}
+    shown: dict[str, Any] = {"step": "1", "min": "1", "placeholder": "all", "id": f"{model['model']}-{key}"}
     controls.number(meaning, model.get(key, ""), heard, live=True, **shown)
 
 

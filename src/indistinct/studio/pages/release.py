@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from nicegui import ui
 
-from indistinct.policy import suppression_in_rows
 from indistinct.registry import MEASURES
 from indistinct.release.manifest import Facts
 from indistinct.search import Solution
 from indistinct.showing.numbers import figure
-from indistinct.showing.words import counted
-from indistinct.studio.pages import lattice
-from indistinct.studio.widgets import controls
+from indistinct.showing.words import counted, term_words
+from indistinct.studio.widgets import controls, lattice_chart
+from indistinct.studio.widgets.controls import RAMP
 from indistinct.studio.widgets.page_frame import Desk, frame, needs_table, next_step, show_verdict
-from indistinct.studio.widgets.style import RAMP
 from indistinct.studio.widgets.utility_card import UtilityCard
 from indistinct.studio.work import Work
 
 LEAD = "The search finds a release that satisfies the policy; then the release is counted again, by other code."
 MOST_SOLUTIONS = 200
+FIRST_ROWS = 12
+STATES = {"broken": "fail", "something": "some", "nothing": "pass"}
 HIGHER_IS_BETTER = ("precision", "accuracy", "completeness", "distinct-tuples")
 
 
@@ -39,7 +40,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
                 controls.Words("p", f"{counted(work.rows, 'row')} of {work.name}", "quiet small").style("margin: 0")
             controls.button(
                 "Run" if work.release is None else "Run again",
-                lambda: desk.run("Making a release", work.anonymize, _again),
+                lambda: desk.run("Making a release", work.run, _again),
                 "primary",
                 id="run",
                 disabled=bool(mistakes),
@@ -49,8 +50,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
                 controls.notice("note", "Something was changed since this release was made. Run again to follow it.")
             _summary(work, desk)
             _before_and_after(work)
-            if work.release.form.shows_recoding:
-                UtilityCard(work, desk, "/release").show()
+            UtilityCard(work, desk, "/release").show()
         if not mistakes:
             _solutions(work, desk, query)
 
@@ -68,7 +68,7 @@ def in_words(work: Work) -> str:
 
 
 def _model(model: Mapping[str, Any]) -> str:
-    numbers = [f"{key.replace('_', ' ')} = {value}" for key, value in model.items() if key != "model"]
+    numbers = [f"{key.replace('_', ' ')} = {term_words(value)}" for key, value in model.items() if key != "model"]
     return f"{model['model']} ({', '.join(numbers)})"
 
 
@@ -104,14 +104,20 @@ def _summary(work: Work, desk: Desk) -> None:
         )
         with controls.box("div", "halves"):
             with controls.box("div"):
+                if work.attacked is not None:
+                    controls.Words("h3", "What attacks found")
+                    with controls.box("ul", "checks"):
+                        for one in work.attacked.outcomes:
+                            controls.Words("li", f"{one.title}: {one.summary}", STATES[one.severity])
+                with controls.box("details", open_=not verdict.passed or None).style("margin-top: 12px"):
+                    controls.Words("summary", f"What the recount found: {counted(len(verdict.checks), 'check')}")
+                    with controls.box("ul", "checks"):
+                        for check in verdict.checks:
+                            state = "pass" if check.passed else "fail"
+                            controls.Words("li", f"{check.name}: {check.detail}", state)
+            with controls.box("div"):
                 controls.Words("h3", "Levels")
                 _levels(facts)
-                controls.Words("h3", "What the recount found")
-                with controls.box("ul", "checks"):
-                    for check in verdict.checks:
-                        state = "pass" if check.passed else "fail"
-                        controls.Words("li", f"{check.name}: {check.detail}", state)
-            with controls.box("div"):
                 controls.Words("h3", "Measures")
                 controls.table(
                     ["measure", "figure"],
@@ -148,7 +154,6 @@ def _levels(facts: Facts) -> None:
 
 
 def _before_and_after(work: Work) -> None:
-    head, rows = work.head
     with controls.card("Before and after"):
         controls.Words(
             "p",
@@ -158,24 +163,27 @@ def _before_and_after(work: Work) -> None:
         )
         with controls.box("div", "halves"):
             with controls.box("div"):
-                controls.Words("h3", f"Before: {work.name}")
-                controls.table(head, rows[:12], caption="The private table", tall=True)
+                for name, (head, rows) in work.heads.items():
+                    controls.Words("h3", f"Before: {Path(work.tables[name]).name}")
+                    controls.table(head, rows[:FIRST_ROWS], caption=f"The private table {name}", tall=True)
             with controls.box("div"):
-                for name, columns, all_cells in work.released_head:
-                    cells = all_cells[:12]
+                for name, (columns, all_cells) in work.released_heads.items():
+                    cells = all_cells[:FIRST_ROWS]
                     controls.Words("h3", "After" if name == "table" else f"After: {name}")
-                    quasi = set(work.release.policy.quasi) if work.release else set()
                     marked = {
                         (at, place): "changed"
                         for at in range(len(cells))
                         for place, column in enumerate(columns)
-                        if column in quasi and _is_generalized(work, column)
+                        if _is_generalized(work, work.form.full_name(name, column))
                     }
                     controls.table(columns, cells, caption=f"The released table {name}", marked=marked, tall=True)
 
 
 def _is_generalized(work: Work, column: str) -> bool:
-    node = work.release.node if work.release is not None else None
+    """Return whether a released column shows labels in place of its values."""
+    if work.release is None or column not in work.release.policy.quasi:
+        return False
+    node = work.release.node
     return node is None or node.get(column, 0) > 0
 
 
@@ -216,11 +224,8 @@ def _draw_lattice(work: Work, desk: Desk, measure: str) -> None:
         desk.run("Applying a solution", lambda watch: work.apply(node, watch), _again)
 
     now = work.release.node if work.release is not None else None
-    if work.lattice is None:
-        lattice.outline_picture(lattice.Outline.of(_sort_solutions(work, measure)), now, measure, apply)
-        return
-    most = suppression_in_rows(work.max_suppression, work.lattice.rows)
-    lattice.picture(work.lattice, work.solutions, now, most, measure, apply)
+    outline = lattice_chart.Outline.of(_sort_solutions(work, measure))
+    lattice_chart.draw_outline(outline, now, measure, apply)
 
 
 def _sort_solutions(work: Work, measure: str) -> list[Solution]:
@@ -243,7 +248,7 @@ def _list(work: Work, desk: Desk, measure: str) -> None:
                 node = dict(solution.node)
                 with controls.box("tr", "chosen" if node == now else ""):
                     for name in names:
-                        controls.Words("td", f"{node[name]} of {solution.heights[name]}")
+                        controls.Words("td", f"{node[name]} of {solution.heights[name]}", "cell")
                     controls.Words("td", f"{solution.suppressed:,}")
                     controls.Words("td", f"{solution.groups:,}")
                     _quality_bar(solution.measures[measure], figures)

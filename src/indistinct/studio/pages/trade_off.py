@@ -8,9 +8,10 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.search import Frontier
+from indistinct.showing.words import list_names
 from indistinct.studio.widgets import controls
+from indistinct.studio.widgets.controls import PALETTE
 from indistinct.studio.widgets.page_frame import Desk, frame, needs_table
-from indistinct.studio.widgets.style import PALETTE
 from indistinct.studio.work import Work
 
 LEAD = "One sweep over all combinations of levels answers for every k and every limit at once. It counts k-anonymity."
@@ -23,6 +24,9 @@ def page(work: Work, query: Mapping[str, str]) -> None:
     """Show the page."""
     with frame(work, "/trade-off", "What would it cost?", LEAD) as desk:
         if needs_table(work):
+            return
+        if refusal := work.refusal("explore"):
+            controls.notice("note", refusal)
             return
         has_it = work.frontier is not None and work.is_explored("frontier")
         if not has_it:
@@ -55,6 +59,9 @@ class Explorer:
 
     def show(self) -> None:
         """Show the sliders, the figures and the curves."""
+        if others := [model["model"] for model in self.work.models if model["model"] != "k-anonymity"]:
+            named = list_names(list(dict.fromkeys(others)))
+            controls.notice("note", f"What {named} would cost beside it is not counted here; Compare counts it.")
         with controls.box("div", "two"):
             with controls.card("Choose"):
                 controls.choice("Measure", list(self.frontier.losses), self.measure, self._set_measure)
@@ -90,9 +97,7 @@ class Explorer:
             controls.button("Use this k and limit", lambda: self._use(k, limit), "primary", id="use")
 
     def _use(self, k: int, limit: float) -> None:
-        self.work.models = [
-            {**model, "k": k} if model["model"] == "k-anonymity" else model for model in self.work.models
-        ]
+        self.work.choose_k(k)
         self.work.max_suppression = limit
         ui.navigate.to("/release")
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from contextlib import nullcontext
 from html import escape
-from typing import Any
+from importlib.resources import files
+from typing import Any, TypeVar
 
 from nicegui import ui
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 from nicegui.events import GenericEventArguments
 
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5b5b5b")
+"""Colours that colour-blind people can tell apart: after Okabe and Ito, Color Universal Design, 2008."""
+RAMP = ("#fde8d2", "#f6c89f", "#c9c3d6", "#8fb4d9", "#4f8fc4", "#0b5c99")
+"""From much lost to little lost; it grows darker as well, so that no hue is needed to read it."""
+CSS = (files(__package__) / "page.css").read_text("utf-8")
+"""The look of the studio: one accent, contrast of WCAG AA."""
+SCRIPT = (files(__package__) / "page.js").read_text("utf-8")
+Value = TypeVar("Value")
 OnChange = Callable[[Any], Any]
 """Called with what was chosen or written."""
 
@@ -99,30 +109,21 @@ def text(
     hint: str = "",
     wide: bool = True,
     live: bool = False,
+    bare: bool = False,
     **attributes: Any,
 ) -> Element:
-    """A line of text; ``live`` reports every keystroke."""
+    """A line of text; ``live`` reports every keystroke. ``bare`` has its label for screen readers only."""
+    said = {"type": "text", "autocomplete": "off", **attributes}
+    if bare:
+        return _input("input", value, on_change, live, {"aria_label": label, **said})
     with _field(label, hint, wide):
-        return _input("input", value, on_change, live, {"type": "text", "autocomplete": "off", **attributes})
+        return _input("input", value, on_change, live, said)
 
 
-def number(
-    label: str, value: float | str, on_change: OnChange, *, hint: str = "", live: bool = False, **attributes: Any
-) -> Element:
+def number(label: str, value: float | str, on_change: OnChange, *, bare: bool = False, **more: Any) -> Element:
     """A number; what is reported is a text, since people also clear the field."""
-    with _field(label, hint, False):
-        return _input("input", str(value), on_change, live, {"type": "number", **attributes}, "short")
-
-
-def bare_number(label: str, value: float | str, on_change: OnChange, **attributes: Any) -> Element:
-    """A number with its label for screen readers only, as in a table."""
-    return _input("input", str(value), on_change, False, {"type": "number", "aria_label": label, **attributes}, "short")
-
-
-def bare_text(label: str, value: str, on_change: OnChange, **attributes: Any) -> Element:
-    """A line of text with its label for screen readers only, as in a table."""
-    said = {"type": "text", "autocomplete": "off", "aria_label": label, **attributes}
-    return _input("input", value, on_change, False, said)
+    made = text(label, str(value), on_change, wide=False, bare=bare, **{"type": "number", **more})
+    return made.classes("short")
 
 
 def area(label: str, value: str, on_change: OnChange, *, hint: str = "", **attributes: Any) -> Element:
@@ -131,21 +132,29 @@ def area(label: str, value: str, on_change: OnChange, *, hint: str = "", **attri
         return _input("textarea", value, on_change, True, {"spellcheck": "false", **attributes})
 
 
-def _input(
-    tag: str, value: str, on_change: OnChange, live: bool, attributes: Mapping[str, Any], classes: str = ""
-) -> Element:
-    made = box(tag, f"control {classes}", value=value, **attributes)
-
-    def heard(event: GenericEventArguments) -> Any:
-        hold(made, "value", event.args)
-        return on_change(event.args)
-
+def _input(tag: str, value: str, on_change: OnChange, live: bool, attributes: Mapping[str, Any]) -> Element:
+    made = box(tag, "control", value=value, **attributes)
     if live:
-        made.on("input", heard, js_handler=SAY)
+        made.on("input", _hearing(made, on_change), js_handler=SAY)
     else:
         made.on("input", js_handler=KEEP)
-        made.on("change", heard, js_handler=SAY)
+        made.on("change", _hearing(made, on_change), js_handler=SAY)
     return made
+
+
+def _hearing(element: Element, on_change: OnChange, name: str = "value") -> Callable[[GenericEventArguments], Any]:
+    """Return what hears of a change, and notes that the browser shows it already."""
+
+    def heard(event: GenericEventArguments) -> Any:
+        hold(element, name, event.args)
+        return on_change(event.args)
+
+    return heard
+
+
+def setter_of(said: MutableMapping[str, Value], name: str) -> Callable[[Value], None]:
+    """Return what notes a change under a name."""
+    return lambda value: said.update({name: value})
 
 
 def choice(
@@ -153,23 +162,12 @@ def choice(
 ) -> Element:
     """One of several options; ``bare`` has its label for screen readers only, as in a table."""
     named = options if isinstance(options, Mapping) else {option: option for option in options}
-    if bare:
-        return _select(named, value, on_change, aria_label=label)
-    with _field(label, "", False):
-        return _select(named, value, on_change)
-
-
-def _select(options: Mapping[str, str], value: str, on_change: OnChange, **attributes: Any) -> Element:
-    made = box("select", "control", value=value, **attributes)
+    with nullcontext() if bare else _field(label, "", False):
+        made = box("select", "control", value=value, aria_label=label if bare else None)
     with made:
-        for option, name in options.items():
+        for option, name in named.items():
             Words("option", name, value=option)
-
-    def heard(event: GenericEventArguments) -> Any:
-        hold(made, "value", event.args)
-        return on_change(event.args)
-
-    made.on("change", heard, js_handler=SAY)
+    made.on("change", _hearing(made, on_change), js_handler=SAY)
     return made
 
 
@@ -179,12 +177,16 @@ def check(label: str, value: bool, on_change: OnChange, *, bare: bool = False) -
         made = box("input", type="checkbox")
         made.props["checked"] = value
         Words("span", label, "visually-hidden" if bare else "")
+    made.on("change", _hearing(made, on_change, "checked"), js_handler=SAY_CHECKED)
+    return made
 
-    def heard(event: GenericEventArguments) -> Any:
-        hold(made, "checked", bool(event.args))
-        return on_change(bool(event.args))
 
-    made.on("change", heard, js_handler=SAY_CHECKED)
+def radio(label: str, group: str, value: str, on_change: OnChange, *, is_on: bool = False) -> Element:
+    """One way of several to answer a question; the browser knows which of the group is chosen."""
+    with box("label", "check"):
+        made = box("input", type="radio", name=group, value=value, checked=is_on or None)
+        Words("span", label)
+    made.on("change", lambda event: on_change(event.args), js_handler="(e) => emit(e.target.value)")
     return made
 
 
@@ -196,7 +198,7 @@ def slider(label: str, most: int, value: int, on_change: OnChange) -> Element:
     return made
 
 
-def drop_place(label: str, take: Callable[[str], Any], fail: Callable[[str], object]) -> None:
+def drop_place(label: str, take: Callable[[str], Any], fail: Callable[[str], object], **attributes: Any) -> None:
     """A place to drop a file, or to choose one; ``take`` gets its path in the private folder, ``fail`` why not."""
     send = "(file) => studioUpload(file, emit)"
 
@@ -206,7 +208,7 @@ def drop_place(label: str, take: Callable[[str], Any], fail: Callable[[str], obj
 
     with box("label", "drop") as place:
         Words("span", label)
-        chosen = box("input", type="file", aria_label=label)
+        chosen = box("input", type="file", aria_label=label, **attributes)
     place.on("dragover", js_handler="(e) => e.preventDefault()")
     place.on(
         "drop",

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from indistinct.engine import open_table
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy, from_spec, keep
-from indistinct.profiling import MOST_DISTINCT
-from indistinct.report import LabelCounts, bars, count_labels, labels_after, values_before
+from indistinct.report import LabelCounts, bars, labels_after, values_before
 from indistinct.showing.small_bars import small_bars
 from indistinct.showing.words import counted, shorten
 from indistinct.studio.settings import Choice
@@ -50,11 +48,7 @@ def distributions(work: Work, names: Iterable[str]) -> dict[str, Distribution]:
     Identifiers, and columns with too many values, are left out.
     """
     asked = [name for name in names if name in work.columns]
-    known = work.counted_before
-    unknown = [name for name in asked if name not in known and _can_be_shown(work.columns[name])]
-    if unknown and work.table is not None:
-        with open_table(work.table) as rows:
-            known |= count_labels(rows, unknown)
+    known = work.count_values([name for name in asked if work.columns[name].role not in ("identifier", "drop")])
     after = work.count_released()
     found = {}
     for name in asked:
@@ -65,10 +59,6 @@ def distributions(work: Work, names: Iterable[str]) -> dict[str, Distribution]:
         if before is not None or released is not None:
             found[name] = Distribution(before, released)
     return found
-
-
-def _can_be_shown(choice: Choice) -> bool:
-    return choice.role not in ("identifier", "drop") and choice.distinct <= MOST_DISTINCT
 
 
 def _hierarchy(choice: Choice) -> Hierarchy:

@@ -13,7 +13,7 @@ from indistinct.errors import IndistinctError
 from indistinct.progress import Watch
 from indistinct.studio.jobs import Job
 from indistinct.studio.widgets import controls
-from indistinct.studio.widgets.style import CSS, SCRIPT
+from indistinct.studio.widgets.controls import CSS, SCRIPT
 from indistinct.studio.work import Work
 
 STEPS = {
@@ -153,7 +153,7 @@ def _steps(work: Work, address: str) -> None:
 def _steps_done(work: Work) -> set[str]:
     """Return the steps that have a result."""
     found = {
-        "/": work.table is not None,
+        "/": bool(work.tables),
         "/release": work.is_current,
         "/trade-off": work.frontier is not None and work.is_explored("frontier"),
         "/compare": work.comparison is not None and work.is_explored("comparison"),
@@ -164,7 +164,7 @@ def _steps_done(work: Work) -> set[str]:
 
 def needs_table(work: Work) -> bool:
     """Tell that a table must be opened first, if so."""
-    if work.table is not None:
+    if work.tables:
         return False
     with controls.card():
         controls.Words("p", "Open a table first.")

@@ -15,6 +15,7 @@ from indistinct.studio.widgets.page_frame import Desk
 from indistinct.studio.work import Work
 
 LEAD = "Columns, pairs of columns and your own regression, beside the private table. It describes that table: keep it."
+NO_LABELS = "Two tables have no labels to be decoded; compare by queries on the command line."
 SHOWN_PAIRS = 10
 """Pairs of columns that are drawn, those that moved most."""
 
@@ -29,6 +30,12 @@ class UtilityCard:
     def show(self) -> None:
         """Show the form, and what was found."""
         with controls.card("Does an analysis still hold?"):
+            release = self.work.release
+            if refusal := self.work.refusal("utility") or (
+                "" if release and release.form.shows_recoding else NO_LABELS
+            ):
+                controls.Words("p", refusal, "quiet")
+                return
             controls.Words("p", LEAD, "quiet small")
             with controls.box("div", "row-line"):
                 controls.text("A regression, such as stay ~ age + sex", "", self._say_formula, live=True, id="formula")
