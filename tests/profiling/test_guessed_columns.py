@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
+from datetime import date, timedelta
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+from indistinct.linkage import CodedColumn
 from indistinct.pipeline.suggesting import suggested_policy
 from indistinct.policy import Role
 from indistinct.profiling import ColumnProfile, Profile, profile, said_by
+from indistinct.profiling.column_shapes import read_as_texts
+from indistinct.profiling.column_statistics import ColumnStatistics, cells_of
 
 NAMES = ["Abel", "Berg", "Cole", "Dorn", "Ekman", "Falk", "Gray"]
 
@@ -199,3 +204,27 @@ def test_notes_and_totals_below_a_sheet_are_said(below: int) -> None:
 def test_decimal_commas_are_said() -> None:
     weights = [f"{random.Random(row).gauss(70, 9):.1f}".replace(".", ",") for row in range(300)]
     assert "decimal commas" in guess("height", weights).reason
+
+
+@pytest.mark.parametrize("texts", [[f"{n % 26 + 1}" for n in range(600)], [f"1{n % 30:02d}" for n in range(600)]])
+def test_numbers_of_kinds_have_no_decimal_commas(texts: list[str]) -> None:
+    assert not read_as_texts(statistics_of_texts(texts))
+
+
+def test_dates_in_several_forms_are_no_codes_that_keep_the_day() -> None:
+    chance = random.Random(1)
+    forms = ("%d.%m.%Y", "%d/%m/%Y", "%Y-%m-%d")
+    days = [date(1950, 1, 1) + timedelta(chance.randrange(20_000)) for _ in range(300)]
+    found = guess("geburtsdatum", [day.strftime(chance.choice(forms)) for day in days])
+    assert found.role == "quasi"
+    assert found.hierarchy is not None
+    assert found.hierarchy.kind == "suppress"
+
+
+@pytest.mark.parametrize(("texts", "codes"), [("m w -9", {"-9"}), ("a1 b2 -9", set()), ("m w 7", set())])
+def test_a_code_for_missing_stands_out_among_words(texts: str, codes: set[str]) -> None:
+    assert set(statistics_of_texts(texts.split() * 9).codes_for_missing) == codes
+
+
+def statistics_of_texts(texts: list[str]) -> ColumnStatistics:
+    return cells_of(CodedColumn(np.unique(texts, return_inverse=True)[1], tuple(sorted(set(texts)))), len(texts))

@@ -104,6 +104,15 @@ def test_neither_attack_sharpens_a_cell_or_leaves_a_crowd_below_k(name: str) -> 
                 assert (report.smallest_crowd < 3) is is_sharpened
 
 
+@pytest.mark.parametrize(("random_raise", "is_sharpened"), [(0.0, True), (0.1, False)])
+def test_a_table_without_a_manifest_is_attacked_as_its_policy_says(random_raise: float, is_sharpened: bool) -> None:
+    asked = asked_of(random_raise=random_raise)
+    with ix.anonymize(people(), asked, seed=5) as release:
+        report = ix.attacks.downcoding(release.table, asked)
+        assert (report.sharpened_cells > 0) is is_sharpened
+        assert ix.attacks.downcoding(release.table, asked, assume=["lowest-labels"]).sharpened_cells > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("person", [None, "person"], ids=["rows", "people"])
 def test_nor_does_one_where_values_and_people_are_asked_about(person: str | None) -> None:

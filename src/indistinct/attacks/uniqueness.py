@@ -130,6 +130,8 @@ class UniquenessReport(AttackReport):
         whole = f"{self._share(self.rows_alone, self.people_alone)} stand alone by all released cells together"
         if self.worst is None:
             return f"{whole}; {NOBODY}"
+        if not self.worst_share:
+            return f"nobody stands alone by one column that leaves as it is; {whole}, secrets as well"
         alone = self._share(self.worst.rows, self.worst.people)
         limit = f", where {self.limit:.1%} may" if self.worst_share > self.limit else ""
         return f"{whole}; {alone} by {self.worst.column} alone, the worst column that leaves unprotected{limit}"
@@ -147,7 +149,7 @@ class Uniqueness(Attack):
 
     name: ClassVar[str] = "uniqueness"
     title: ClassVar[str] = "Rows that stand alone by what is released as it is"
-    meaning: ClassVar[str] = "whoever knows that one cell of somebody finds her row, and reads all the others"
+    meaning: ClassVar[str] = "whoever knows those cells of somebody finds her row, and reads all the others"
     held: ClassVar[tuple[str, ...]] = ("the release", "somebody's cell of a column that is released as it is")
     forms: ClassVar[tuple[Form, ...]] = (ONE_TABLE, TWO_TABLES, LINKED_TABLES)
 

@@ -96,6 +96,15 @@ class Reading:
             delimiter=self.delimiter, encoding=self.encoding, sheet=self.sheet, codes=self.codes or None
         )
 
+    def as_typed(self) -> list[str]:
+        """Return what was said about the file, as the next command needs it as well.
+
+        >>> Reading(encoding="cp1252", memory="4GB").as_typed()
+        ['--encoding', 'cp1252']
+        """
+        said = [("--delimiter", self.delimiter), ("--encoding", self.encoding), ("--sheet", self.sheet)]
+        return [word for name, value in said if value for word in (name, value)] + ["--codes"] * self.codes
+
     def engine_arguments(self) -> dict[str, Any]:
         """Return what was said about the engine alone, for a table that is open and others beside it."""
         return without_none(memory_limit=self.memory, threads=self.threads)

@@ -51,6 +51,10 @@ STAGES = {
     "weigh": "trying what models cost",
     "report": "counting for the report",
     "utility": "comparing with the original",
+    "dependencies": "looking for columns that tell others",
+    "join": "joining releases",
+    "queries": "counting queries",
+    "review": "looking at every release",
 }
 
 _quiet = ContextVar("quiet", default=False)
@@ -152,6 +156,16 @@ def tell(text: str) -> None:
 def _sentence(console: Console, text: str | Text, style: str = "") -> None:
     """Print words: on a screen no word is cut at its edge; elsewhere a line stays a line."""
     console.print(text, style=style, soft_wrap=not console.is_terminal)
+
+
+def indented(text: str) -> None:
+    """Print words on stderr below a line that they belong to."""
+    from rich.padding import Padding
+
+    console = words()
+    console.print(
+        Padding(text, (0, 0, 0, 4)) if console.is_terminal else f"    {text}", soft_wrap=not console.is_terminal
+    )
 
 
 def line(text: str, style: str = "") -> None:
@@ -336,7 +350,7 @@ def progress(time_limit: float | None = None) -> Iterator[Watch]:
     shown = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=30),
+        BarColumn(bar_width=20),
         TimeElapsedColumn(),
         console=console,
         transient=True,
@@ -344,10 +358,12 @@ def progress(time_limit: float | None = None) -> Iterator[Watch]:
     with shown:
         task = shown.add_task("reading the table", total=None)
 
+        begun: dict[str, float] = {}
+
         def report(stage: str, done: int | None, total: int | None) -> None:
             _say_if_compiling(stage)
-            words_of_stage = stage_line(stage, None, None, 0.0)
-            shown.update(task, description=words_of_stage, completed=done or 0, total=total)
+            seconds = time.monotonic() - begun.setdefault(stage, time.monotonic())
+            shown.update(task, description=stage_line(stage, done, total, seconds), completed=done or 0, total=total)
 
         yield Watch(time_limit=time_limit, progress=report)
 

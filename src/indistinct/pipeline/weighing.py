@@ -104,7 +104,7 @@ class _ModelTrial:
 
     def loss(self, diverse: Sequence[str], limited: Mapping[str, Sequence[str]]) -> float:
         """Return the loss of the release with models of some columns."""
-        self.watch.report("weigh", self.made)
+        self.watch.report("weigh", self.made, MOST_TRIALS)
         self.made += 1
         return trial_loss(self.sample, self.policy, models_of(diverse, limited), self.watch)
 

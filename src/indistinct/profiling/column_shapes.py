@@ -17,7 +17,7 @@ from indistinct.hierarchy.catalogue import Recognised, recognise
 from indistinct.policy.column import Unreadable
 from indistinct.profiling.column_names import SHORTEST_PART, topics_of, word_list, words_of
 from indistinct.profiling.column_statistics import MANY, MOST_DISTINCT, ColumnStatistics
-from indistinct.profiling.date_shapes import MOST_UNREADABLE, read_dates, read_quarters
+from indistinct.profiling.date_shapes import MOST_UNREADABLE, look_like_dates, read_dates, read_quarters
 from indistinct.profiling.ordered_ranges import order_ranges
 from indistinct.profiling.safe_harbor import OLDEST
 from indistinct.showing.words import counted
@@ -37,7 +37,7 @@ MOSTLY_LISTED = 0.6
 """Where a column's name speaks of a list, such a share of values must be on it, if few cells have the others."""
 LEFT_TO_OTHERS = ("us_zip", "age")
 """Prefixes and intervals keep more of these."""
-DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
+DECIMAL_COMMA = re.compile(r"[-+]?\d[\d.' ]*,\d+\s*[€$£%]?")
 HALF = 0.5
 CODE = re.compile(r"[A-Za-z]{0,3}[0-9][A-Za-z0-9./:-]*", re.ASCII)
 
@@ -84,18 +84,26 @@ def shape_of(name: str, cells: ColumnStatistics) -> Shape:
 
 def _with_marks(words: str, cells: ColumnStatistics) -> Shape:
     """Return a column of kinds: marks that stand for a missing cell are declared so, words that may are only named."""
-    if (
-        cells.distinct > MANY
-        and sum(map(bool, map(DECIMAL_COMMA.fullmatch, cells.meaningful))) >= HALF * cells.distinct
-    ):
-        words = "numbers with decimal commas, which are read as texts: write them with points to get intervals"
+    words = read_as_texts(cells) or words
     marks = tuple(code for code in cells.codes_for_missing if is_mark(code))
     words += f"; {counted(len(marks), 'mark is', 'marks are')} read as missing" if marks else ""
     others = len(cells.codes_for_missing) - len(marks)
     if others:
-        means = counted(others, "value may mean", "values may mean")
-        words += f"; {means} that a cell is missing, and is taken for a value"
+        means = "value may mean that a cell is missing, and is", "values may mean that a cell is missing, and are"
+        words += f"; {counted(others, *means)} taken as {'it stands' if others == 1 else 'they stand'}"
     return Shape(suppress(), words, marks)
+
+
+def read_as_texts(cells: ColumnStatistics) -> str:
+    """Say why most of many values are texts that look like numbers or dates, and what to do; nothing if they do not."""
+    values = cells.meaningful
+    if len(values) <= MANY:
+        return ""
+    if sum(map(bool, map(DECIMAL_COMMA.fullmatch, values))) >= HALF * len(values):
+        return "numbers with decimal commas, which are read as texts: write them with points to get intervals"
+    if look_like_dates(values):
+        return "dates that are written in several ways, read as texts: write all as 2024-03-31 to get months and years"
+    return ""
 
 
 def is_mark(code: str) -> bool:
@@ -183,7 +191,7 @@ def _code_texts(cells: ColumnStatistics) -> Shape | None:
     """Recognize codes of letters and digits, all as long, that are many: 25-00503, 14:35."""
     values = cells.values or ()
     lengths = set(map(len, values))
-    if cells.distinct <= MANY or len(lengths) != 1 or not all(map(CODE.fullmatch, values)):
+    if cells.distinct <= MANY or len(lengths) != 1 or not all(map(CODE.fullmatch, values)) or look_like_dates(values):
         return None
     (length,) = lengths
     return _prefixes(length, f"codes of {length} characters") if SHORTEST_CODE <= length <= LONGEST_CODE else None

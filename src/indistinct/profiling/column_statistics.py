@@ -79,7 +79,8 @@ class ColumnStatistics:
     def codes_for_missing(self) -> tuple[str, ...]:
         """The values that seem to say that a cell is missing.
 
-        They are words for it; one or two short texts among numbers; and numbers far from all others, as 999 is.
+        They are words for it; one or two short texts among numbers, or -9 among texts; and numbers far from all others,
+        as 999 is.
         """
         values = self.values or ()
         absent = word_list("values.missing")
@@ -87,6 +88,10 @@ class ColumnStatistics:
         others = [value for value in values if value not in words]
         numbers = {value: float(self.read[value]) for value in others if value in self.read}
         strays = tuple(value for value in others if value not in numbers)
+        if len(numbers) <= MOST_STRAYS <= len(strays) and all(
+            number in NOT_THERE_NUMBERS for number in numbers.values()
+        ):
+            return (*words, *(() if any(any(map(str.isdigit, one)) for one in strays) else numbers))
         if len(numbers) < FEWEST_BESIDE or len(strays) > MOST_STRAYS or any(len(one) > LONGEST_STRAY for one in strays):
             return words
         return (*words, *strays, *_numbers_apart(numbers))

@@ -71,6 +71,14 @@ def read_dates(cells: ColumnStatistics) -> tuple[Hierarchy, str] | None:
     return hierarchy, "months" if best in MONTH_FORMATS else "dates"
 
 
+def look_like_dates(values: Sequence[str]) -> bool:
+    """Return whether most values are dates of some form, each by itself."""
+    tried = values[:: max(1, len(values) // TRIED)]
+    forms = [form for form in (*DATE_FORMATS, *WORDED_FORMATS) if form != "%Y%m%d"]
+    read = sum(any(_day(value, form) is not None for form in forms) for value in tried)
+    return bool(tried) and read >= MOSTLY * len(tried)
+
+
 def read_quarters(cells: ColumnStatistics) -> tuple[Hierarchy, str] | None:
     """Recognize quarters of years, such as 1980 Q3, if nearly all values are, and give their years above them."""
     years = {value: int(found[1] or found[4]) for value in cells.meaningful if (found := QUARTER.fullmatch(value))}

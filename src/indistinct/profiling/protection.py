@@ -23,7 +23,7 @@ from indistinct.hierarchy import Hierarchy, intervals, levels, read_number
 from indistinct.linkage import CodedColumn, Codes
 from indistinct.policy import sensitive
 from indistinct.profiling.column_roles import HALF, ColumnProfile
-from indistinct.profiling.column_shapes import Shape, shape_of
+from indistinct.profiling.column_shapes import Shape, read_as_texts, shape_of
 from indistinct.profiling.column_statistics import ColumnStatistics
 from indistinct.showing.words import counted
 
@@ -267,7 +267,8 @@ class LeavingColumn:
 
     def _as_dropped(self) -> Variant:
         """Return the column as one that does not leave."""
-        why = f"dropped, since fewer than {self.k} people share most of its values; recode would keep some of it"
+        keeps = read_as_texts(self.cells) or "recode would keep some of it"
+        why = f"dropped, since fewer than {self.k} people share most of its values; {keeps}"
         made = replace(self.column, role="drop", reason=f"{self.column.reason}; {why}", is_unsure=True)
         return Variant(made, np.zeros(len(self.texts), np.int32), (None,))
 

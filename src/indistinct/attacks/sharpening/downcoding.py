@@ -155,6 +155,8 @@ def look_at(
     wanted = _promises(released, policy) if assume is None else assume
     strength = max((place for place, name in enumerate(names, 1) if name in wanted), default=0)
     notes = [*people_notes(policy), *_notes(known)]
+    if assume is None and _is_raised_by_policy(released, policy):
+        notes.append("the table does not say how it was made: chance raised some labels, as the policy says")
     reason = why_not_minimal(known, policy)
     if reason and "minimal" in names[:strength]:
         strength = names.index("minimal")
@@ -174,10 +176,16 @@ def _promises(released: ReleasedGroups, policy: Policy) -> Collection[str]:
     """Return what the algorithm of a release promises; that it is minimal, if nothing else is known."""
     if policy.models_of_groups != tuple(policy.privacy):
         return ()  # where few columns are known, a label may be higher than its own rows ask for
-    algorithm = declared_by(released.algorithm, policy, released.options)
+    made_by = policy.algorithm if _is_raised_by_policy(released, policy) else released.algorithm
+    algorithm = declared_by(made_by, policy, released.options)
     may_suppress = policy.allowed_suppression(released.rows) > 0
     promised = ("minimal",) if algorithm is None else algorithm.promises(may_suppress=may_suppress)
     return promised if released.is_proven or not promised else ("lowest-labels",)
+
+
+def _is_raised_by_policy(released: ReleasedGroups, policy: Policy) -> bool:
+    """Return whether a release that does not say how it was made is one of a policy by which chance raises labels."""
+    return released.algorithm is None and bool(policy.options.get("random_raise"))
 
 
 def why_not_minimal(known: Knowledge, policy: Policy) -> str | None:

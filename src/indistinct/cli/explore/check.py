@@ -61,7 +61,7 @@ def check(
     found.raise_if_infeasible()
     show.say(str(found), show.GOOD)
     whose = [] if recipient is None else ["--recipient", recipient]
-    show.next_steps(["anonymize", policy_path, *tables, "-o", "release", *whose])
+    show.next_steps(["anonymize", policy_path, *tables, "-o", "release", *whose, *reading.as_typed()])
 
 
 def _print_document(found: PolicyCheck) -> None:

@@ -147,7 +147,7 @@ def compare(
             show.say(f"written to {chart}", show.GOOD)
         if best is not None and k is None:
             named = _options_of_best(policy, found, ranked_by, optimized)
-            show.next_steps(["anonymize", policy_path, *tables, "-o", "release", *named])
+            show.next_steps(["anonymize", policy_path, *tables, "-o", "release", *named, *reading.as_typed()])
     if best is None:
         raise typer.Exit(max(EXIT_CODES[trial.ending] for trial in found.trials))
 

@@ -176,6 +176,7 @@ def anonymize(
         show.say("not in a ledger: the same command makes a second, different release of the same people", show.QUIET)
     where = [] if reading.engine is None else ["--engine", reading.engine]
     where += [] if reading.master is None else ["--master", reading.master]
+    where += reading.as_typed()
     originals = [part for table in tables for part in ("--original", table)]
     whose = ["--recipient", entering.recipient] if read.recipients and entering.recipient else []
     show.next_steps(["verify", policy_path, output, *whose, *originals, *where])

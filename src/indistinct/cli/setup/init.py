@@ -140,7 +140,8 @@ def init(
     name = output or "policy.toml"
     if output is None:
         show.say("save it as policy.toml and mend what is wrong; then:", show.QUIET)
-    show.next_steps(["check", name, table], ["anonymize", name, table, "-o", "release"])
+    how = reading.as_typed()
+    show.next_steps(["check", name, table, *how], ["anonymize", name, table, "-o", "release", *how])
 
 
 def _init_linked(tables: dict[str, str], k: int, output: Path | None, reading: Reading, *, as_json: bool) -> None:
@@ -164,7 +165,7 @@ def _init_linked(tables: dict[str, str], k: int, output: Path | None, reading: R
         typer.echo(text, nl=False)
     for reason in made.reasons:
         show.say(reason)
-    given = [f"{name}={path}" for name, path in tables.items()]
+    given = [*(f"{name}={path}" for name, path in tables.items()), *reading.as_typed()]
     name = output or "policy.toml"
     show.next_steps(["check", name, *given], ["anonymize", name, *given, "-o", "release"])
 

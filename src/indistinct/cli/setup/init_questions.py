@@ -80,15 +80,17 @@ def summarize(found: Profile, *, is_whole: bool) -> None:
 
 
 def _tell(columns: Sequence[ColumnProfile], title: str) -> None:
-    """Print some columns, each with its reason; those that have one role for one reason in one row."""
+    """Print some columns, each with its reason; those that have one role for one reason together."""
     alike: dict[tuple[str, str], list[ColumnProfile]] = {}
     for column in columns:
         alike.setdefault((column.role, column.reason), []).append(column)
-    made = show.table(title, "column", "role", "distinct", "missing", "why", right=("distinct", "missing"))
+    show.say(f"{title}:")
     for (role, reason), some in alike.items():
         distinct, missing = ([getattr(one, what) for one in some] for what in ("distinct", "missing"))
-        made.add_row(", ".join(one.name for one in some), role, _from_to(distinct), _from_to(missing), reason)
-    show.words().print(made)
+        gaps = f", {_from_to(missing)} missing" if any(missing) else ""
+        values = "value" if distinct == [1] else "values"
+        show.say(f"  {', '.join(one.name for one in some)}: {role}, {_from_to(distinct)} {values}{gaps}", show.ACCENT)
+        show.indented(reason)
 
 
 def _from_to(numbers: Sequence[int]) -> str:

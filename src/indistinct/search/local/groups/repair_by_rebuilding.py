@@ -200,7 +200,9 @@ class _RowSearch:
         costs = np.where(self.groups.costs < penalty, self.groups.costs, 0.0)
         reach = REACH * float((self.groups.sizes * costs).sum()) / rows
         for start in range(number % STEP, rows, SLICE * STEP):
-            self.watch.report("mix", number, None)
+            self.watch.report(
+                "mix", *((int(self.room.counters[WORK]), MOST_WORK * rows) if heat == 0.0 else (None, None))
+            )
             if self.watch.time_is_up():
                 return False
             visits = Pass(start, min(rows, start + SLICE * STEP), STEP, reach, heat)
