@@ -73,7 +73,8 @@ class PostgresCell(Cell):
         """Return the cells of a column, or raise if they cannot be compared as text."""
         if kind not in (*PLAIN, *FLOATING, TEXT) and not kind.startswith(NUMERIC):
             raise TableError(
-                f"{table}: column {column!r} holds binary or nested cells; turn them into text, or leave it out"
+                f"{table}: column {column!r} holds cells of the type {kind}, which have no text that is the same "
+                "everywhere; turn them into text in a view, or leave it out"
             )
         return cls(name, kind)
 

@@ -32,6 +32,8 @@ REASONS = {
     "53200": "the server is out of memory; lower its work_mem, or give it more",
     "53300": "the server has no connection left; try again later",
     "53400": "a limit of the server was reached, such as temp_file_limit; raise it for this user",
+    "54000": "a row of the release would be longer than the server's pages; drop some columns of long cells",
+    "54011": "the release would have more columns than a table may have, which are 1,600 at most; drop some",
     "55P03": "somebody else keeps the table locked; try again later",
     "57014": "the server cancelled the statement, by statement_timeout or by hand; raise the timeout for this user",
 }
