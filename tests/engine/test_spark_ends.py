@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 
 from indistinct.engine.spark import failures, session
-from indistinct.engine.spark.encoded import SparkEncoded
-from indistinct.engine.spark.rows import SparkRows
+from indistinct.engine.spark.rows import SparkEncoded, SparkRows
 from indistinct.errors import TableError
 
 protocol = pytest.importorskip("py4j.protocol", reason='Spark is NOT tested here: pip install "indistinct[spark]"')

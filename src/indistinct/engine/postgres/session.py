@@ -1,4 +1,4 @@
-"""PostgresSession: one connection in one transaction that sees one state of the database, with temporary tables.
+"""PostgresSession: one connection in one transaction that sees one state of the database; and tables by address.
 
 What is counted, released and recounted is the same state, whoever writes meanwhile. Temporary tables are the session's
 own and never committed, so nothing of them stays, however the session ends.
@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.csv
 
-from indistinct.engine.address import Address
+from indistinct.engine.address import Address, read_address
 from indistinct.engine.postgres.dialect import POSTGRES, PostgresCell
 from indistinct.engine.postgres.failures import explain_refusal, postgres_errors
-from indistinct.engine.sql.session import DatabaseSession, Place, ServerColumn
+from indistinct.engine.sql.database_rows import DatabaseRows
+from indistinct.engine.sql.session import DatabaseSession, Place, ServerColumn, relation_of_columns
 from indistinct.errors import MissingExtraError, TableError
 
 if TYPE_CHECKING:
@@ -49,6 +50,14 @@ FIND = (
     "JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE nspname = %s AND relname = %s"
 )
 """What stands at a place, and what is said of it."""
+FIND_TABLE = (
+    "SELECT nspname, relname, relkind::text, pg_catalog.row_security_active(c.oid), "
+    "pg_catalog.obj_description(c.oid, 'pg_class') "
+    "FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
+    "WHERE c.oid = pg_catalog.to_regclass(%s)"
+)
+READABLE = ("r", "p", "v", "m", "f")
+"""Tables, also parted ones, views, also materialized ones, and tables of other servers."""
 OLDEST = 130000
 PLAIN = re.compile(r"[^\W\d][\w$]*([.][^\W\d][\w$]*)?")
 """What SQL takes for a name without quotes, with its schema or without."""
@@ -295,6 +304,44 @@ class _Blocks:
     def _fill(self, size: int) -> None:
         while len(self._rest) < size and (block := next(self._blocks, None)) is not None:
             self._rest += block
+
+
+def open_in_postgres(address: str) -> DatabaseRows:
+    """Return the rows of a table or view of a server, which stay there."""
+    found = read_address(address)
+    session = PostgresSession(found, found.table)
+    try:
+        relation, remark = _find_table(session, found.table)
+        session.begin()
+        columns = [column.name for column in session.describe(relation)]
+        rows = DatabaseRows(session, relation_of_columns(POSTGRES, relation, columns), columns)
+        rows.remark = remark
+        return rows
+    except BaseException:
+        session.close()
+        raise
+
+
+def _find_table(session: PostgresSession, table: str) -> tuple[str, str | None]:
+    """Return a table with its schema as SQL, and what is said of it.
+
+    A name as it is written counts where SQL's way of reading it finds none. The schema is looked for before the path is
+    pinned: the user's own path says where.
+    """
+    for form in forms_of(table):
+        with_answer = session.fetch(FIND_TABLE, form)
+        if not with_answer:
+            continue
+        schema, name, kind, hides_rows, remark = with_answer[0]
+        if kind not in READABLE:
+            break
+        if hides_rows:
+            raise TableError(
+                f"{table}: row-level security hides rows of it from this user, so what is counted could be another "
+                "table than others see; read it as its owner, or as a user with BYPASSRLS"
+            )
+        return f"{POSTGRES.quote(schema)}.{POSTGRES.quote(name)}", remark
+    raise TableError(f"{table}: the database has no such table or view that this user can see; see the address")
 
 
 def forms_of(table: str) -> list[str]:

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from indistinct.engine.plans import Condition
+from indistinct.engine.arrays import numbers
+from indistinct.engine.plans import Condition, FragmentPlan
 from indistinct.engine.rows import Rows
 from indistinct.engine.spark.dialect import SparkCell, text_of
-from indistinct.engine.spark.encoded import SparkEncoded
 from indistinct.engine.spark.failures import let_go, spark_errors, telling_errors
+from indistinct.engine.spark.fragments import groups_of_pieces, pieces_of_fragments, rows_of_pieces
 from indistinct.engine.spark.session import spark_path
 from indistinct.engine.spark.source import SparkSource, plain_strings, strings
-from indistinct.engine.sql.keyed import KeyedRows
+from indistinct.engine.sql.keyed import KeyedEncoded, KeyedRows
 from indistinct.engine.sql.rows import surplus
 from indistinct.errors import OutputError, TableError
 
@@ -158,6 +159,24 @@ class SparkRows(KeyedRows):
         if all(cell.has_common_keys for cell in cells):
             return keys
         return keys.mapInArrow(_to_common_texts([cell.kind for cell in cells]), ", ".join(f"{n} string" for n in names))
+
+
+@telling_errors
+class SparkEncoded(KeyedEncoded):
+    """The distinct tuples of keys of a frame."""
+
+    can_work_in_fragments = True
+    _source: SparkSource
+    _table: SparkRows
+
+    def recode_in_fragments(self, plan: FragmentPlan) -> tuple[Rows, pa.Table]:
+        self.refuse_closed()
+        pieces = self._source.keep(pieces_of_fragments(self._source, self._made, plan))
+        groups = groups_of_pieces(self._source, pieces, plan)
+        frame = rows_of_pieces(self._source, self._made, pieces, plan)
+        released = self._table.release_frame(frame, plan.columns, int(numbers(groups["n"]).sum()))
+        let_go(pieces)
+        return released, groups
 
 
 def _batch(rows: Sequence[Any], cells: Sequence[SparkCell], schema: pa.Schema) -> pa.RecordBatch:
