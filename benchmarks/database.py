@@ -79,8 +79,8 @@ def section(found: list[Figures]) -> str:
     }
     rows = [[names[one["job"]], f"{one['cpu_seconds']:.1f}", _times(one)] for one in found]
     text = f"""{found[0]["rows"]:,} rows × 5 on a server: *its own* is GROUP BY and CREATE TABLE AS of the same columns.
-CPU seconds of the server with its workers and of Python. The goal is {GOAL:g} times. A secret number for each row to
-sort by and one recount are above it already, as plain statements; the rest is labels, a copy and its recount."""
+CPU seconds of the server, with its workers, and of Python. The goal is {GOAL:g} times, which the random order
+and one recount alone exceed, as plain statements."""
     return tables.section(
         "PostgreSQL beside itself", "database", text, tables.table(["job", "CPU s", "times its own"], rows)
     )
