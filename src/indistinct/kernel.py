@@ -21,6 +21,8 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from indistinct.progress import leave_out
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 FEW_ROWS = 1000
@@ -174,20 +176,26 @@ def _compile(function: Callable[..., Any]) -> Any:
 
 @cache
 def _listen() -> None:
-    """Let numba say when it begins to compile a kernel."""
+    """Let numba say when it begins to compile a kernel, and when it has."""
     from numba.core import event
 
+    begun: list[float] = []
+
     class Compilation(event.Listener):
-        """Reports the first compilation of a kernel."""
+        """Reports the first compilation of a kernel, and how long all of them take."""
 
         def on_start(self, event: Any) -> None:
             """Report it to whoever waits, unless numba compiles a function that is not ours."""
+            begun.append(time.monotonic())
             if event.data["dispatcher"].py_func in {one._function for one in _kernels}:
                 while _reports:
                     _reports.pop()()
 
         def on_end(self, event: Any) -> None:
-            """Report nothing."""
+            """Leave its time out of searches; a kernel that is compiled within another's time counts once."""
+            started = begun.pop()
+            if not begun:
+                leave_out(time.monotonic() - started)
 
     register: Any = event.register
     register("numba:compile", Compilation())

@@ -9,6 +9,14 @@ from dataclasses import dataclass, field, replace
 
 from indistinct.errors import InterruptedSearchError, PolicyError
 
+_compiling = [0.0]
+"""The seconds that kernels took to be compiled in this process: they come once, and no search is to blame for them."""
+
+
+def leave_out(seconds: float) -> None:
+    """Say that kernels were compiled for so long: searches that end by themselves end later by that."""
+    _compiling[0] += seconds
+
 
 @dataclass(slots=True)
 class Watch:
@@ -30,6 +38,7 @@ class Watch:
     ends_after: float | None = None
     """Seconds after which a search ends where nobody set a time limit; what it does before does not depend on it."""
     _started: float = field(default_factory=time.monotonic, repr=False)
+    _compiled: float = field(default_factory=lambda: _compiling[0], repr=False)
 
     def __post_init__(self) -> None:
         if self.time_limit is not None and not 0 <= self.time_limit < math.inf:
@@ -48,16 +57,17 @@ class Watch:
         """Return a watch for a search that begins now and ends after so many seconds, unless a limit is set already."""
         if self.time_limit is not None or self.ends_after is not None:
             return self
-        return replace(self, ends_after=seconds, _started=time.monotonic())
+        return replace(self, ends_after=seconds, _started=time.monotonic(), _compiled=_compiling[0])
 
     def share_of_time(self) -> float:
         """Return how much of the time limit has passed, 1 for all of it; 0 where there is none."""
-        passed = time.monotonic() - self._started
-        return 0.0 if self.time_limit is None else passed / self.time_limit if self.time_limit > 0 else 1.0
+        if self.time_limit is None:
+            return 0.0
+        return self._passed() / self.time_limit if self.time_limit > 0 else 1.0
 
     def part(self, share: float) -> Watch:
         """Return a watch for this share of the time that is left."""
-        passed = time.monotonic() - self._started
+        passed = self._passed()
         if self.time_limit is not None:
             return replace(self, time_limit=passed + share * max(0.0, self.time_limit - passed))
         if self.ends_after is not None:
@@ -69,4 +79,9 @@ class Watch:
         if self.is_cancelled is not None and self.is_cancelled():
             raise InterruptedSearchError("cancelled; nothing was written")
         limit = self.ends_after if self.time_limit is None else self.time_limit
-        return limit is not None and time.monotonic() - self._started >= limit
+        return limit is not None and self._passed() >= limit
+
+    def _passed(self) -> float:
+        """Return the seconds since the start; where nobody set a limit, without those of compiling kernels."""
+        left_out = 0.0 if self.time_limit is not None else _compiling[0] - self._compiled
+        return time.monotonic() - self._started - left_out

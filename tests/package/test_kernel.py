@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import indistinct as ix
 import indistinct.kernel
+from indistinct import progress
 from indistinct.kernel import Interpreter, is_private, kernel
 
 PACKAGE = Path(indistinct.kernel.__file__).parent
@@ -267,3 +269,14 @@ def test_a_cache_belongs_to_this_user_or_to_whoever_may_change_the_sources(tmp_p
         assert not verdict(cache / "two")
         os.chown(cache / "one" / "x.nbi", 4711, -1)
         assert not verdict(cache / "one")
+
+
+def test_compiling_uses_up_no_time_of_a_search_that_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_compiling", [0.0])
+    ending, limited = ix.Watch().ending_after(60.0), ix.Watch(time_limit=0.0)
+    progress.leave_out(-60.0)
+    assert ending.time_is_up()
+    assert not ix.Watch().ending_after(60.0).time_is_up()
+    progress.leave_out(120.0)
+    assert not ending.time_is_up()
+    assert limited.time_is_up()

@@ -281,7 +281,8 @@ def people_of_each(codes: Codes, whose: Codes) -> Counts:
         return np.bincount(np.unique(pairs) // people, minlength=number)
     is_met = np.zeros(number * people, np.bool_)
     is_met[pairs] = True
-    return is_met.reshape(number, people).sum(axis=1)
+    people_of_code: Counts = is_met.reshape(number, people).sum(axis=1)
+    return people_of_code
 
 
 def round_cuts(
