@@ -359,8 +359,55 @@ def test_sets_are_counted_as_by_hand(people, together, undated, k):
 CROWD = [(21, [("A1", 1), ("B1", 2)], ["x"]), (23, [("A2", 2), ("B2", 1)], ["y"]), (21, [("A1", 0)], [])] * 3
 
 
-def test_models_that_ask_for_more_than_shares_are_refused():
-    for model in (ix.LDiversity(2), ix.TCloseness(0.3)):
+def with_illness(people, ills, model):
+    """Return tables in which people have a private illness, and a policy of that."""
+    original, own = tables(people), policy(2, 2)
+    column = pa.array([ills[place % len(ills)] for place in range(len(people))], pa.string())
+    original["people"] = original["people"].append_column("ill", column)
+    listed = ix.LinkedTable(own.tables["people"].columns | {"ill": ix.sensitive()}, key="patient")
+    return original, dataclasses.replace(own, tables={**own.tables, "people": listed}, privacy=[*own.privacy, model])
+
+
+def how_alike(released, known):
+    """Return over all sets the fewest illnesses of those who share one, and how far these are from all people's."""
+    ills = {row["pseudonym"]: row["ill"] for row in released["people"].to_pylist()}
+    overall = Counter(ills.values())
+    holders: dict[object, list[str]] = {}
+    for ill, (born, events) in zip(ills.values(), histories(released), strict=True):
+        for chosen in sets_of(events, known):
+            holders.setdefault((born, chosen), []).append(ill)
+    far = [
+        sum(abs(Counter(own)[ill] / len(own) - number / len(ills)) for ill, number in overall.items()) / 2
+        for own in holders.values()
+    ]
+    return min((len(set(own)) for own in holders.values()), default=9), max(far, default=0)
+
+
+@given(crowds, st.lists(st.sampled_from("uvw"), min_size=2, max_size=5), st.sampled_from([2, 3, 0.2, 0.4]))
+@examples(60, opens_tables=True)
+def test_who_fits_has_several_illnesses_or_those_of_all(people, ills, asked_for):
+    model = ix.LDiversity(asked_for) if asked_for >= 2 else ix.TCloseness(asked_for)
+    original, asked = with_illness(people, ills, model)
+    try:
+        release = ix.anonymize(original, asked)
+    except ix.InfeasibleError:
+        return
+    with release:
+        fewest, farthest = how_alike(release.tables, 2)
+        assert fewest >= asked_for if asked_for >= 2 else farthest <= asked_for + 1e-9
+        assert smallest_support(histories(release.tables), 2) >= 2
+        assert release.verify(original=original).passed
+        rows = release.tables["people"].to_pylist()
+        wrong = [row | {"ill": "u" if place % 2 else row["ill"]} for place, row in enumerate(rows)]
+        forged = release.tables | {"people": pa.Table.from_pylist(wrong, release.tables["people"].schema)}
+        fewest, farthest = how_alike(forged, 2)
+        is_wrong = fewest < asked_for if asked_for >= 2 else farthest > asked_for + 1e-9
+        failed = [check.id for check in ix.verify(forged, asked).checks if not check.passed]
+        assert failed == ["histories.values"] * is_wrong
+
+
+def test_models_of_all_who_fit_are_asked_of_people_alone():
+    for model in (ix.LDiversity(2), ix.TCloseness(0.3), ix.BetaLikeness(1)):
         with pytest.raises(ix.PolicyError):
             dataclasses.replace(with_results(CROWD, ["u"], 0.5, 1)[1], privacy=[model])
     with pytest.raises(ix.InfeasibleError):

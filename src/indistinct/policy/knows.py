@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from indistinct.policy.linked_tables import Part
 
 Number = int | Mapping[str, int]
+OF_PEOPLE = ("l-diversity", "t-closeness")
+"""Models that are asked of sensitive columns of the table of people alone."""
 MOST_KNOWN = 4
 """So many events at most may be known together: sets of more cannot be counted for long histories."""
 
@@ -200,13 +202,21 @@ def _time_mistakes(knows: Knows, parts: Mapping[str, Part]) -> list[str]:
     return [f"knows.time: {name!r} is no quasi column of a table of events" for name in knows.time if name not in own]
 
 
-def model_mistakes_of(knows: Knows, models: Any) -> list[str]:
-    """List the models that are not asked where some events are known."""
-    if knows.number and any(model.asks_sensitive for model in models):
+def model_mistakes_of(knows: Knows, models: Mapping[Any, Sequence[str]], parts: Mapping[str, Part]) -> list[str]:
+    """List the models that are not asked where some events are known; each has the columns that it asks about."""
+    if knows.number and any(models.values()):
         return ["knows.number: events are dropped for equal numbers alone, not for private values; ask k-anonymity"]
-    return [
-        f"privacy: {model.name} is not asked where others know some events; say k-anonymity, or alpha-k, with alpha "
-        "as 1 / l in place of l-diversity"
-        for model in models
-        if model.name not in ("k-anonymity", "alpha-k")
-    ]
+    people = [name for name, part in parts.items() if lists_people(part)]
+    mistakes = []
+    for model, columns in models.items():
+        if model.name in OF_PEOPLE and any(column.partition(".")[0] not in people for column in columns):
+            mistakes.append(
+                f"privacy: {model.name} is asked of the table of people, of which everybody has one row; of events say "
+                "alpha-k, with alpha as 1 / l in place of l-diversity"
+            )
+        elif model.name not in ("k-anonymity", "alpha-k", *OF_PEOPLE):
+            mistakes.append(
+                f"privacy: {model.name} is not asked where others know some events; say k-anonymity, alpha-k, "
+                "l-diversity or t-closeness"
+            )
+    return mistakes

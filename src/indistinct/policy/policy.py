@@ -205,10 +205,9 @@ class Policy:
         """List what cannot be said where others know some events."""
         if self.knows is None:
             return []
-        return [
-            *knows_mistakes(self.knows, self._parts if self.tables else {}),
-            *model_mistakes_of(self.knows, self.privacy),
-        ]
+        parts = self._parts if self.tables else {}
+        asked = {model: sensitive_columns(model, self) for model in self.privacy}
+        return [*knows_mistakes(self.knows, parts), *model_mistakes_of(self.knows, asked, parts)]
 
     def _set_mistakes(self) -> list[str]:
         """List what is wrong with cells that hold sets."""

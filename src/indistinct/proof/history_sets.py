@@ -5,14 +5,14 @@ Plain NumPy over people with equally many labels; nothing here shares code with 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb
 
 import numpy as np
 
-from indistinct.array_types import FloatArray, IntArray
+from indistinct.array_types import BoolArray, FloatArray, IntArray
 
 AT_ONCE = 2_000_000
 """So many sets are written at a time."""
@@ -22,8 +22,18 @@ MOST_DIGITS = 1 << 62
 
 
 TOLERANCE = 1e-9
-PrivateColumn = tuple[IntArray, IntArray, FloatArray]
-"""Who has which value of a sensitive column, each pair once, and the largest share of each value."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrivateColumn:
+    """Who has which value of a sensitive column, each pair once in the order of people, and what is asked of it."""
+
+    persons: IntArray
+    values: IntArray
+    most: FloatArray
+    """The largest share of the people who share a set that each value may have."""
+    fails: Callable[[IntArray, IntArray, IntArray, int], BoolArray]
+    """Return which of so many sets models refuse, from sets and values, and how many people have both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +134,16 @@ def count_sure(owners: IntArray, keys: IntArray, private: Sequence[PrivateColumn
     order = np.argsort(owners, kind="stable")
     people = np.bincount(own.ravel(), minlength=len(different))
     wrong = np.zeros(len(different), np.bool_)
-    for persons, values, most in private:
-        low, high = (np.searchsorted(owners[order], persons, side) for side in ("left", "right"))
+    for column in private:
+        most = column.most
+        low, high = (np.searchsorted(owners[order], column.persons, side) for side in ("left", "right"))
         times = high - low
         ranks = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
         sets = own.ravel()[order[np.repeat(low, times) + ranks]]
-        pairs, holders = np.unique(sets * len(most) + np.repeat(values, times), return_counts=True)
+        pairs, holders = np.unique(sets * len(most) + np.repeat(column.values, times), return_counts=True)
         of_set, value = pairs // len(most), pairs % len(most)
         wrong[of_set[holders > most[value] * people[of_set] * (1 + TOLERANCE)]] = True
+        wrong |= column.fails(of_set, value, holders, len(different))
     return int(wrong.sum())
 
 

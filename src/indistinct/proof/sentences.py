@@ -478,10 +478,8 @@ WORDS: dict[str, Wording] = {
     "histories.sets": Wording("known events", _history_sets_hold, _history_sets_fail),
     "histories.values": Wording(
         "private values of known events",
-        lambda numbers: (
-            f"of those who share up to {counted(numbers['known'], 'event')} no more have a private value than alpha"
-        ),
-        lambda numbers: f"{counted(numbers['sure'], 'set')} of events have a private value in more people than alpha",
+        lambda numbers: f"those who share up to {counted(numbers['known'], 'event')} tell no more than models allow",
+        lambda numbers: f"{counted(numbers['sure'], 'set')} of events tell more of a private value than models allow",
     ),
     "truth.histories": Wording(
         "truth of histories",

@@ -6,15 +6,16 @@ be known. With the originals: each pseudonym stands for a person of its own, who
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 import numpy as np
 
-from indistinct.array_types import IntArray
-from indistinct.counting import Groups, encode_eligible
+from indistinct.array_types import BoolArray, IntArray
+from indistinct.counting import Groups, Tally, encode_eligible
 from indistinct.engine import Rows
 from indistinct.policy import lists_people, sensitive_columns
+from indistinct.policy.knows import OF_PEOPLE
 from indistinct.privacy import KAnonymity
 from indistinct.proof.checks import Check, claim_checks, limit_checks, model_check
 from indistinct.proof.history_sets import PrivateColumn, ReleasedEvents, count_sets, count_sure
@@ -55,8 +56,30 @@ class _HistoriesJudge(SeveralTablesJudge):
                 if rule is not None and rule.limits is not None:
                     most = np.minimum(most, rule.limits)
             pairs = np.unique(np.stack([held.persons, held.cells[column]]), axis=1)
-            found.append((pairs[0], pairs[1], most))
+            found.append(PrivateColumn(pairs[0], pairs[1], most, self._refusal(name, texts, pairs[1])))
         return found
+
+    def _refusal(
+        self, name: str, texts: Sequence[str | None], released: IntArray
+    ) -> Callable[[IntArray, IntArray, IntArray, int], BoolArray]:
+        """Return what tells which sets the models refuse that are asked of a column of the table of people."""
+        models = [
+            model
+            for model in self.policy.privacy
+            if model.name in OF_PEOPLE and name in sensitive_columns(model, self.policy)
+        ]
+        compiled = self.policy.columns[name].compile(texts)
+        totals = np.bincount(released, minlength=len(texts)).astype(np.int64)
+
+        def fails(sets: IntArray, values: IntArray, people: IntArray, number: int) -> BoolArray:
+            tally = Tally.of(sets, values, people, texts, compiled if compiled.height else None, totals)
+            groups = Groups.of_sizes(np.bincount(sets, people, number).astype(np.int64), {name: tally})
+            wrong = np.zeros(number, np.bool_)
+            for model in models:
+                wrong |= ~model.satisfied(groups)
+            return wrong
+
+        return fails
 
     def _sets_checks(self, groups: IntArray) -> list[Check]:
         """Check that enough people share each set of events that may be known, and that these tell too little."""

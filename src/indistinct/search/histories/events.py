@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -110,6 +110,10 @@ class Events:
             policy.knows.number,
             PrivateValues.of(frequencies, policy),
         )
+
+    def among(self, is_released: BoolArray) -> Events:
+        """Return the same events where these people are released."""
+        return self if self.private is None else replace(self, private=self.private.among(is_released))
 
     def most_sets(self) -> int:
         """Return how many sets of the most events people have at the most."""

@@ -88,7 +88,7 @@ def label_histories(task: Task, events: Events, algorithm: RecodesTable, watch: 
         if events.has_number:
             found = _with_equal_numbers(events, rows, k, watch)
         else:
-            search = LevelSearch(events, rows.groups, k, watch)
+            search = LevelSearch(events.among(rows.groups >= 0), rows.groups, k, watch)
             found = search.finest(tries_levels=sets <= MANY_SETS)
             if sets <= FEW_SETS:
                 levels, start = search.best(start)
@@ -99,7 +99,8 @@ def label_histories(task: Task, events: Events, algorithm: RecodesTable, watch: 
             break
     assert best is not None  # the last size is k, which is searched or raises
     if sets <= MANY_SETS and not events.has_number and not watch.time_is_up():
-        search = LevelSearch(events, best.rows.groups, k, watch)
+        groups = best.rows.groups
+        search = LevelSearch(events.among(groups >= 0), groups, k, watch)
         best = replace(best, events=search.from_levels(*search.best_of_all(), best.events))
     return best
 

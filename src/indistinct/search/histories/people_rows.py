@@ -96,16 +96,18 @@ class PeopleTable:
     def _without_sure_groups(self, groups: IntArray) -> IntArray:
         """Return the groups without those of which too many people have a private value."""
         private = PrivateValues.of(self.frequencies, self.policy)
-        people = np.flatnonzero(groups >= 0)
-        if private is None or not len(people):
-            return groups
-        is_wrong = private.too_sure(groups[people], people)
-        if is_wrong[groups[people]].all():
-            raise InfeasibleError(
-                "privacy: in each group of people with equal rows a private value is had by more than alpha of them; "
-                "raise alpha, or name in it the values that are private"
-            )
-        return np.where((groups >= 0) & ~is_wrong[groups], groups, NOBODY)
+        while private is not None and len(people := np.flatnonzero(groups >= 0)):
+            is_wrong = private.among(groups >= 0).too_sure(groups[people], people)
+            if is_wrong[groups[people]].all():
+                raise InfeasibleError(
+                    "privacy: in each group of people with equal rows a private value is had by more than alpha of "
+                    "them, or l-diversity or t-closeness fails; ask for less, or name in alpha the values that are "
+                    "private"
+                )
+            if not is_wrong.any():
+                break
+            groups = np.where((groups >= 0) & ~is_wrong[groups], groups, NOBODY)
+        return groups
 
     def _number_groups(self, groups: IntArray, labels: dict[int, tuple[Labels, IntArray]]) -> PeopleRows:
         """Return the groups that are left, numbered through."""
