@@ -446,8 +446,8 @@ def refuse_occupied(folder: Path, replace: bool = False) -> None:
     """Raise an OutputError if a release cannot be written at this place; cheap, so it can be asked beforehand."""
     if len(folder.parts) > 1 and len(folder.parts[0]) > 2 and folder.parts[0].endswith(":"):
         raise OutputError(
-            f"{folder.parts[0]}// is no folder here; write to storage that is mounted as a folder, "
-            "or write release.table with Spark and verify what it wrote"
+            f"{folder.parts[0]}// is no folder here; write to storage that is mounted as a folder, or in Python by "
+            "release.publish, or write release.table with Spark and verify what it wrote"
         )
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file; name a folder for the release")

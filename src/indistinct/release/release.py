@@ -38,6 +38,7 @@ from indistinct.release.manifest import (
     refuse_occupied,
     verifier_text,
 )
+from indistinct.release.object_store import is_store, send_release
 from indistinct.release.on_server import publish_parts
 from indistinct.release.released_tables import Claims, ReleasedTables
 from indistinct.release.signature import private_key, sign_manifest
@@ -289,13 +290,17 @@ class Release:
         return goal
 
     def publish(self, table: str, *, replace: bool = False) -> str:
-        """Write the release to a table of the database where its rows are, and return the table's name.
+        """Write the release to a table of the database where its rows are, or to an object store, and return its name.
+
+        ``s3://bucket/place`` and what else Arrow writes to get the files of ``write``, the manifest last.
 
         ``table`` is ``schema.name``, or an address in the same database. The table is made under another name and
         recounted there, its manifest is kept with it (its comment), and it gets its name in the same transaction: it
         appears whole and verified, or not at all. A table that is there is replaced only if ``replace`` is given, and
         only if it is a release. Of two tables each has its name behind that one.
         """
+        if is_store(table):
+            return send_release(self.write, table, replace=replace)
         self._recount_once()
         assert self.verdict is not None  # that sets both
         assert self._recount is not None
