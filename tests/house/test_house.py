@@ -32,7 +32,6 @@ MOST_WORDS = {"*.md": 80_000, "how-it-works.md": 3_000, "benchmarks.md": 5_000}
 STILL_TOO_LONG: set[str] = set()
 STILL_TOO_FULL: set[str] = set()
 STILL_WITHOUT_SHAPE = {
-    "kernel.py run",
     "search/full_domain/best_node/value_counter.py _judge_in_cells",
     "studio/pages/privacy.py _column",
     "studio/pages/privacy.py _model",

@@ -62,6 +62,9 @@ class Declaration:
     """Its option ``measure`` must be one that adds up over cells."""
     works_in_fragments: ClassVar[bool] = False
     """Parts of a table may be recoded by themselves, where all of its tuples are too many for one machine."""
+    label_promises: ClassVar[tuple[LabelPromise, ...]] = ("minimal",)
+    """What is known of its labels, unless its options say more: an adversary may believe what it leaves unsaid, so the
+    default is what most algorithms promise."""
 
     def __post_init__(self) -> None:
         if mistakes := list(self.mistakes()):
@@ -101,11 +104,8 @@ class Declaration:
         return False
 
     def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """Return what is known of its labels where the policy lets rows be suppressed, or not; attacks use it.
-
-        An adversary may believe what an algorithm leaves unsaid, so the default is what most of them promise.
-        """
-        return ("minimal",)
+        """Return what is known of its labels where the policy lets rows be suppressed, or not; attacks use it."""
+        return self.label_promises
 
 
 class Undeclared(Declaration):

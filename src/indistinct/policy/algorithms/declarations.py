@@ -138,6 +138,8 @@ class MinGenCellOptions(Declaration):
     title: ClassVar[str] = "the most precise cells, tiny tables"
     is_exact: ClassVar[bool] = True
     counts_people: ClassVar[bool] = True
+    label_promises: ClassVar[tuple[LabelPromise, ...]] = ("minimal-rows",)
+    """No row could carry a lower label, or the table would be more precise."""
 
     preference: str | Callable[[Any], Any] = "min-absolute"
     precision: QualityMeasure | str = "precision"
@@ -148,10 +150,6 @@ class MinGenCellOptions(Declaration):
         yield from precision_mistakes(self.precision)
         yield from whole_mistakes("program_size", self.program_size)
 
-    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """No row could carry a lower label, or the table would be more precise."""
-        return ("minimal-rows",)
-
 
 @dataclass(frozen=True, slots=True)
 class DataflyOptions(FullDomainDeclaration, PeopleAndLinks):
@@ -159,6 +157,8 @@ class DataflyOptions(FullDomainDeclaration, PeopleAndLinks):
 
     name: ClassVar[str] = "datafly"
     title: ClassVar[str] = "quick, the most varied column first (Sweeney)"
+    label_promises: ClassVar[tuple[LabelPromise, ...]] = ()
+    """It climbs column by column, often higher than it must."""
 
     suppression: int | float | None = None
     complementary: bool = True
@@ -171,10 +171,6 @@ class DataflyOptions(FullDomainDeclaration, PeopleAndLinks):
         for name, weights in (("likelihood", self.likelihood), ("preference", self.preference)):
             yield from column_mistakes(name, weights, lambda weight: is_number(weight, 0, 1), "a number from 0 to 1")
 
-    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """It climbs column by column, often higher than it must."""
-        return ()
-
 
 @dataclass(frozen=True, slots=True)
 class SafePubOptions(FullDomainDeclaration):
@@ -185,15 +181,13 @@ class SafePubOptions(FullDomainDeclaration):
     is_search: ClassVar[bool] = False
     draws_rows: ClassVar[bool] = True
     makes_safe_groups: ClassVar[bool] = False
+    label_promises: ClassVar[tuple[LabelPromise, ...]] = ()
+    """Any levels may be drawn."""
 
     @property
     def uses_start_node(self) -> bool:
         """Where tuples are counted must not depend on them."""
         return False
-
-    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """Any levels may be drawn."""
-        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +221,8 @@ class AppliedOptions(Declaration):
     title: ClassVar[str] = "the recoding of an earlier release, again"
     is_search: ClassVar[bool] = False
     counts_people: ClassVar[bool] = True
+    label_promises: ClassVar[tuple[LabelPromise, ...]] = ()
+    """The labels follow from other rows."""
 
     recoding: Any = None
 
@@ -239,10 +235,6 @@ class AppliedOptions(Declaration):
     def keeps_levels(self) -> bool:
         """Ranges and sets, which have no level, are refused where levels are demanded."""
         return True
-
-    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """The labels follow from other rows."""
-        return ()
 
 
 class RaisedAtRandom(Declaration):
@@ -383,6 +375,8 @@ class MuArgusOptions(Declaration):
     makes_safe_groups: ClassVar[bool] = False
     is_safe: ClassVar[bool] = False
     blanks_cells: ClassVar[bool] = True
+    label_promises: ClassVar[tuple[LabelPromise, ...]] = ()
+    """Cells are blanked one by one until none is rare, some without need."""
 
     identifying: Mapping[str, int] = field(default_factory=dict)
     recoded: Mapping[str, int] = field(default_factory=dict)
@@ -408,10 +402,6 @@ class MuArgusOptions(Declaration):
             yield "dimension: the types of Figure 12 have up to 3 columns; for more set combinations = 'all'"
         if not are_combinations(self.combinations):
             yield "combinations: must be 'types', 'all' or a list of lists of columns"
-
-    def promises(self, *, may_suppress: bool) -> tuple[LabelPromise, ...]:
-        """Cells are blanked one by one until none is rare, some without need."""
-        return ()
 
 
 @dataclass(frozen=True, slots=True)

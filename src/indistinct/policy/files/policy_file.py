@@ -8,6 +8,7 @@ import json
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -126,7 +127,7 @@ def policy_of(content: Mapping[str, Any], *, base: Path | None = None, name: str
     eligible = eligible_of(entries, mistakes)
     context, recipients = _context_of(entries, mistakes), _recipients_of(entries, mistakes)
     if isinstance(entries.algorithm, str) and isinstance(entries.options, Mapping):
-        mistakes.catch("", lambda: declare(entries.algorithm, **entries.options))
+        mistakes.catch("", partial(declare, entries.algorithm, **entries.options))
     mistakes.items += suppression_mistakes(entries.max_suppression)
     mistakes.raise_if_any(name)
     try:
@@ -161,10 +162,10 @@ class Mistakes:
     def __init__(self) -> None:
         self.items: list[str] = []
 
-    def catch(self, path: str, make: Callable[[], Any], form: type[BaseModel] | None = None) -> Any:
-        """Return what ``make`` gives, or None after noting its mistakes under a path; ``form`` has the keys there."""
+    def catch(self, path: str, make: Callable[..., Any], *given: Any, form: type[BaseModel] | None = None) -> Any:
+        """Return what is made of what is given, or None after noting mistakes under a path; ``form`` has its keys."""
         try:
-            return make()
+            return make(*given)
         except PolicyError as error:
             prefix = f"{path}: " if path else ""
             self.items += [prefix + mistake for mistake in error.mistakes]
@@ -224,27 +225,17 @@ def columns_of(
                     f"{place}columns.{name}.hierarchy: only a quasi or a sensitive column has one; its role is "
                     f"{entry.role}"
                 )
-            spec = entry.hierarchy
-            hierarchy = mistakes.catch(
-                f"{place}columns.{name}.hierarchy",
-                lambda spec=spec: from_spec(spec, base),  # type: ignore[misc]
-            )
-        missing = mistakes.catch(
-            f"{place}columns.{name}.missing",
-            lambda entry=entry: read_missing(entry.missing),  # type: ignore[misc]
-        )
+            hierarchy = mistakes.catch(f"{place}columns.{name}.hierarchy", from_spec, entry.hierarchy, base)
+        missing = mistakes.catch(f"{place}columns.{name}.missing", read_missing, entry.missing)
         if hierarchy is not None and missing is not None:
             made = entry.model_dump(exclude={"hierarchy", "recode", *CHANGES}) | {"hierarchy": hierarchy}
             changed = {key: getattr(entry, key) for key in CHANGES}
             made |= {key: said.model_dump(exclude_none=True) for key, said in changed.items() if said is not None}
             if entry.recode is not None:
                 said = {key: value for key, value in entry.recode.items() if key != "level"}
-                made["recode"] = mistakes.catch(
-                    f"{place}columns.{name}.recode",
-                    lambda said=said: from_spec(said, base),  # type: ignore[misc]
-                )
+                made["recode"] = mistakes.catch(f"{place}columns.{name}.recode", from_spec, said, base)
                 made["recode_level"] = entry.recode.get("level", 1)
-            column = mistakes.catch(f"{place}columns.{name}", lambda made=made: Column(**made))  # type: ignore[misc]
+            column = mistakes.catch(f"{place}columns.{name}", partial(Column, **made))
             if column is not None:
                 columns[name] = column
     return columns
@@ -261,7 +252,7 @@ def _tables_of(entries: PolicyEntries, base: Path, mistakes: Mistakes) -> dict[s
         place = f"tables.{name}."
         columns, eligible = columns_of(entry, base, mistakes, place), eligible_of(entry, mistakes, place)
         made = (columns, entry.person, entry.key, entry.references, eligible)
-        tables[name] = mistakes.catch(place[:-1], lambda made=made: LinkedTable(*made))  # type: ignore[misc]
+        tables[name] = mistakes.catch(place[:-1], LinkedTable, *made)
     return tables
 
 
@@ -299,7 +290,7 @@ def privacy_of(entries: PolicyEntries, base: Path, mistakes: Mistakes) -> list[P
             mistakes.items.append(f"{place}.model: got {name!r}; {MODELS.choices}")
             continue
         form = model_entries(MODELS[name])
-        model = mistakes.catch(place, lambda name=name, fields=fields: _model(name, fields), form)  # type: ignore[misc]
+        model = mistakes.catch(place, _model, name, fields, form=form)
         if model is not None:
             models.append(model.relative_to(base) if model.asks_population else model)
     return models
@@ -332,10 +323,7 @@ def eligible_of(entries: PolicyEntries | TableEntry, mistakes: Mistakes, place: 
     given = entries.eligible if isinstance(entries.eligible, list) else []
     for position, entry in enumerate(given):
         if isinstance(entry, ConditionEntry):
-            made = mistakes.catch(
-                f"{place}eligible[{position}]",
-                lambda entry=entry: Condition(entry.column, entry.op, entry.value),  # type: ignore[misc]
-            )
+            made = mistakes.catch(f"{place}eligible[{position}]", Condition, entry.column, entry.op, entry.value)
             if made is not None:
                 conditions.append(made)
     return conditions
