@@ -172,16 +172,31 @@ def whole_places() -> list[Path]:
 
 def write_whole(goal: Path, content: str | Callable[[Path], object], *, mode: int = EVERYBODY) -> None:
     """Write a text, or let a file be written, and give it its name when it is whole; nothing is left of a failure."""
-    draft: Path | None = None
-    try:
-        draft = make_draft(goal)
+    with _whole(goal) as draft:
         if isinstance(content, str):
             draft.write_text(content, "utf-8", newline="")
         else:
             content(draft)
         draft.chmod(mode)
-        flush(draft)
-        give_name(draft, goal)
+
+
+@contextlib.contextmanager
+def whole_folder(goal: Path, *, replace: bool = False) -> Iterator[Path]:
+    """Return a folder for its owner only, which gets its name when the block ends; nothing is left of a failure."""
+    with _whole(goal, is_folder=True, replace=replace) as draft:
+        yield draft
+
+
+@contextlib.contextmanager
+def _whole(goal: Path, *, is_folder: bool = False, replace: bool = False) -> Iterator[Path]:
+    draft: Path | None = None
+    try:
+        if is_folder:
+            goal.absolute().parent.mkdir(parents=True, exist_ok=True)
+        draft = make_draft(goal, is_folder=is_folder)
+        yield draft
+        flush_all(draft)
+        give_name(draft, goal, replace=replace)
         flush_name(goal)
     except OSError as error:
         raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
@@ -205,10 +220,10 @@ def flush_name(goal: Path) -> None:
         flush(goal.absolute().parent)
 
 
-def flush_all(folder: Path) -> None:
-    """Bring a folder and everything in it to the disk."""
-    for place in (*folder.rglob("*"), folder):
-        flush(place)
+def flush_all(place: Path) -> None:
+    """Bring a file, or a folder and everything in it, to the disk."""
+    for inside in (*(place.rglob("*") if place.is_dir() else ()), place):
+        flush(inside)
 
 
 def make_private_folder() -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 import indistinct as ix
+from indistinct import atomic_files
 from indistinct.errors import LedgerError, OutputError, VerificationError
 from indistinct.ledger.store import database, entry_files, store, witness
 from indistinct.ledger.store.database import Database
@@ -57,8 +59,8 @@ def stored(files: Files) -> Entry:
 
 def test_everything_is_flushed_before_it_counts(files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flushed: list[Path] = []
-    for name in ("flush", "flush_all", "flush_name"):
-        monkeypatch.setattr(entry_files, name, flushed.append)
+    for module, name in product((entry_files, atomic_files), ("flush", "flush_all", "flush_name")):
+        monkeypatch.setattr(module, name, flushed.append, raising=False)
     staged = files.stage(write_release)
     assert flushed == [files.folder / f".{staged.place}.partial"]
     os.utime(files.folder / f".{staged.place}.partial", (0, 0))
@@ -77,11 +79,11 @@ def test_nothing_is_left_of_an_export_that_fails(files: Files, tmp_path: Path, m
     one = stored(files)
     before = sorted(tmp_path.iterdir())
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OSError(28, "no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(entry_files, "give_name", fail)
+        patched.setattr("indistinct.atomic_files.give_name", fail)
         with pytest.raises(OutputError, match="no space left; nothing was written"):
             files.export(one, tmp_path / "out")
     with monkeypatch.context() as patched:

@@ -131,14 +131,14 @@ def test_a_signal_in_the_middle_of_writing_leaves_nothing(examples: Path) -> Non
 
 LATE = """
 import os, signal
-import indistinct.release.release as release
+import indistinct.atomic_files as atomic_files
 
 def give_name(staging, goal, **more):
     os_replace(staging, goal, **more)
     os.kill(os.getpid(), signal.SIGTERM)
 
-os_replace = release.give_name
-release.give_name = give_name
+os_replace = atomic_files.give_name
+atomic_files.give_name = give_name
 """
 
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indistinct.atomic_files import OWNER_ONLY, drop_draft, flush_all, give_name, make_draft
+from indistinct.atomic_files import OWNER_ONLY, whole_folder
 from indistinct.errors import OutputError
 from indistinct.showing.page_templates import page_templates
 
@@ -126,20 +126,12 @@ INDEX = "index.html"
 def write_dossier(dossier: Dossier, goal: Path, *, replace: bool = False) -> Path:
     """Write all documents as a folder that only its owner may read; return it."""
     refuse_folder(goal, replace=replace)
-    texts, draft = dossier_files(dossier), None
-    try:
-        draft = make_draft(goal, is_folder=True)
+    texts = dossier_files(dossier)
+    with whole_folder(goal, replace=replace) as draft:
         for name, text in texts.items():
             place = draft / name
             place.write_text(text, "utf-8")
             place.chmod(OWNER_ONLY)
-        flush_all(draft)
-        give_name(draft, goal, replace=replace)
-    except OSError as error:
-        raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
-    finally:
-        if draft is not None:
-            drop_draft(draft)
     return goal
 
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 from xml.etree import ElementTree  # nosec B405 # see where it is parsed
 
-from indistinct.atomic_files import OWNER_ONLY, drop_draft, flush_all, give_name, make_draft, write_whole
+from indistinct.atomic_files import OWNER_ONLY, whole_folder, write_whole
 from indistinct.errors import HierarchyError, OutputError, PolicyError
 from indistinct.hierarchy import Hierarchy, Levels, keep, levels
 from indistinct.policy.column import Column, Role
@@ -273,9 +273,7 @@ class ArxProject:
             raise OutputError(f"{goal} exists already; name another folder")
         if not goal.absolute().parent.is_dir():
             raise OutputError(f"{goal.absolute().parent} is no folder; make it first")
-        staged: Path | None = None
-        try:
-            staged = make_draft(goal, is_folder=True)
+        with whole_folder(goal) as staged:
             for column in self.policy.columns.values():
                 if isinstance(column.hierarchy, Levels) and column.hierarchy.source is not None:
                     listed = column.hierarchy
@@ -283,13 +281,6 @@ class ArxProject:
             head = [f"# From the ARX project {self.name!r}. Read what could not be taken over:"]
             head += [f"# - {note}" for note in self.notes] or ["# nothing was left out"]
             write_whole(staged / "policy.toml", "\n".join(head) + "\n\n" + policy_toml(self.policy))
-            flush_all(staged)
-            give_name(staged, goal)
-        except OSError as error:
-            raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
-        finally:
-            if staged is not None:
-                drop_draft(staged)
         return goal / "policy.toml"
 
 

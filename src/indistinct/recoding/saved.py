@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from indistinct.atomic_files import write_whole
-from indistinct.errors import OutputError, PolicyError, TableError
+from indistinct.errors import PolicyError, TableError
 
 Label = str | None
 
@@ -86,10 +86,7 @@ class SavedRecoding(BaseModel):
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write it as JSON, whole or not at all."""
-        try:
-            write_whole(Path(path), self.text)
-        except OSError as error:
-            raise OutputError(f"cannot write {path}: {error.strerror or error}; nothing was written") from None
+        write_whole(Path(path), self.text)
 
     @property
     def text(self) -> str:

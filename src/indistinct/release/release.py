@@ -11,9 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from indistinct.atomic_files import drop_draft, flush_all, flush_name, give_name, make_draft
+from indistinct.atomic_files import flush_all, whole_folder
 from indistinct.engine import Rows
-from indistinct.errors import OutputError
 from indistinct.policy import Policy
 from indistinct.policy.stated_policy import policy_digest
 from indistinct.proof.checks import Check
@@ -248,43 +247,38 @@ class Release:
         if not allow_unsafe or key is not None:
             self.verdict.raise_if_failed()
         made = _missing_parents(goal)
-        staging = _staging_folder(goal)
         try:
-            written = [
-                rows.write(staging, name, "excel" if spreadsheet_safe and rows.kind == "csv" else None)
-                for name, rows in self._parts.items()
-            ]
-            files = {path.name: file_digest(path) for path in written}
-            if verifier:
-                (staging / VERIFIER).write_text(verifier_text(), "utf-8", newline="")
-            content = Manifest.of(
-                _in_workbooks(self.facts) if spreadsheet_safe else self.facts,
-                self.policy,
-                verdict=(self.verdict if is_unsafe else self._recount).to_statement(),
-                files=files,
-                verifier=file_digest(staging / VERIFIER) if verifier else None,
-                is_unsafe=is_unsafe,
-            )
-            (staging / MANIFEST).write_text(content.text, "utf-8", newline="")
-            self.signed_by = None if key is None else sign_manifest(staging, key)
-            if metadata:
-                from indistinct.release.catalogue_records import write_metadata
+            with whole_folder(goal, replace=replace) as staging:
+                written = [
+                    rows.write(staging, name, "excel" if spreadsheet_safe and rows.kind == "csv" else None)
+                    for name, rows in self._parts.items()
+                ]
+                files = {path.name: file_digest(path) for path in written}
+                if verifier:
+                    (staging / VERIFIER).write_text(verifier_text(), "utf-8", newline="")
+                content = Manifest.of(
+                    _in_workbooks(self.facts) if spreadsheet_safe else self.facts,
+                    self.policy,
+                    verdict=(self.verdict if is_unsafe else self._recount).to_statement(),
+                    files=files,
+                    verifier=file_digest(staging / VERIFIER) if verifier else None,
+                    is_unsafe=is_unsafe,
+                )
+                (staging / MANIFEST).write_text(content.text, "utf-8", newline="")
+                self.signed_by = None if key is None else sign_manifest(staging, key)
+                if metadata:
+                    from indistinct.release.catalogue_records import write_metadata
 
-                write_metadata(staging)
-            again = verify(staging, self.policy, **self._reading())  # the very bytes that will leave the house
-            if not is_unsafe or _what_failed(again) != _what_failed(self.verdict):
-                again.raise_if_failed()
-            flush_all(staging)
-            refuse_occupied(goal, replace)  # somebody else may have written there in the meantime
-            if before_naming is not None:
-                before_naming(staging)
-            staging.chmod(0o755)
-            give_name(staging, goal, replace=replace)
-            flush_name(goal)
-        except OSError as error:
-            raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
+                    write_metadata(staging)
+                again = verify(staging, self.policy, **self._reading())  # the very bytes that will leave the house
+                if not is_unsafe or _what_failed(again) != _what_failed(self.verdict):
+                    again.raise_if_failed()
+                flush_all(staging)  # before anything is entered elsewhere
+                refuse_occupied(goal, replace)  # somebody else may have written there in the meantime
+                if before_naming is not None:
+                    before_naming(staging)
+                staging.chmod(0o755)
         finally:
-            drop_draft(staging)
             if not goal.exists():
                 _remove_empty(made)
         return goal
@@ -423,12 +417,3 @@ def _remove_empty(folders: list[Path]) -> None:
     for folder in folders:
         with contextlib.suppress(OSError):
             folder.rmdir()
-
-
-def _staging_folder(goal: Path) -> Path:
-    """Make a private folder beside the goal, on the same file system, so that a rename is enough in the end."""
-    try:
-        goal.absolute().parent.mkdir(parents=True, exist_ok=True)
-        return make_draft(goal, is_folder=True)
-    except OSError as error:
-        raise OutputError(f"cannot write beside {goal}: {error.strerror}; nothing was written") from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from indistinct.atomic_files import OWNER_ONLY, drop_draft, flush_all, give_name, make_draft, write_whole
+from indistinct.atomic_files import OWNER_ONLY, whole_folder, write_whole
 from indistinct.cli import show
 from indistinct.cli.options import Reading
 from indistinct.errors import OutputError, PolicyError
@@ -38,19 +38,10 @@ def init_fhir(folder: Path, into: Path | None, k: int, output: Path | None, read
     if not into.absolute().parent.is_dir():
         raise OutputError(f"{into.absolute().parent} is no folder; make it first")
     refuse_existing(output)
-    staged: Path | None = None
-    try:
-        staged = make_draft(into, is_folder=True)
+    with whole_folder(into) as staged:
         left_out = flatten_fhir(folder, staged)
         with show.progress() as watch:
             made = ready_policy(staged, known_schema("fhir"), k, watch=watch, **reading.arguments())
-        flush_all(staged)
-        give_name(staged, into)
-    except OSError as error:
-        raise OutputError(f"cannot write {into}: {error.strerror or error}; nothing was written") from None
-    finally:
-        if staged is not None:
-            drop_draft(staged)
     tables = {name: into / path.name for name, path in made.tables.items()}
     made = replace(made, tables=tables, reasons=(*left_out, *made.reasons))
     give_policy(made, folder, output, as_json=as_json)

@@ -10,19 +10,18 @@ there. A folder without an entry was left by a writer that was stopped in betwee
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from indistinct.atomic_files import drop_draft, flush, flush_all, flush_name, give_name, make_draft
+from indistinct.atomic_files import flush, flush_all, whole_folder
 from indistinct.errors import LedgerError, OutputError, VerificationError
 from indistinct.ledger.store.entry import PLACE, Entry
 
@@ -132,21 +131,14 @@ class Files:
         if not names:
             raise LedgerError(f"entry {entry.number} holds no release that could be written")
         paths = {name: self.path(entry, name) for name in names}
-        try:
-            goal.absolute().parent.mkdir(parents=True, exist_ok=True)
-            with draft_of(goal) as staging:
-                for name, path in paths.items():
-                    copy = staging / name.removeprefix(f"{RELEASE}/")
-                    copy.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(path, copy)
-                    if _digest(copy) != entry.files[name]:
-                        raise VerificationError(f"entry {entry.number}: {name!r} changed while it was copied")
-                flush_all(staging)
-                staging.chmod(0o755)
-                give_name(staging, goal)
-                flush_name(goal)
-        except OSError as error:
-            raise OutputError(f"cannot write {goal}: {error.strerror or error}; nothing was written") from None
+        with whole_folder(goal) as staging:
+            for name, path in paths.items():
+                copy = staging / name.removeprefix(f"{RELEASE}/")
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
+                if _digest(copy) != entry.files[name]:
+                    raise VerificationError(f"entry {entry.number}: {name!r} changed while it was copied")
+            staging.chmod(0o755)
         return goal
 
     def left_over(self, places: Iterable[str], older_than: float = LEFT_OVER_AFTER) -> list[Path]:
@@ -197,16 +189,6 @@ class Files:
         except ValueError:
             return f"{name!r} is the name of no file"
         return None if is_same else f"{name!r} was changed"
-
-
-@contextlib.contextmanager
-def draft_of(goal: Path) -> Iterator[Path]:
-    """Return a draft of a folder, which is gone when the block ends unless it has its name by then."""
-    staging = make_draft(goal, is_folder=True)
-    try:
-        yield staging
-    finally:
-        drop_draft(staging)
 
 
 def make_private_folder(folder: Path) -> None:
