@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Sequence
 from functools import partial
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pyarrow as pa
@@ -259,49 +258,15 @@ def test_all_runs_every_attack_that_applies(hospital: dict[str, Path]) -> None:
     assert [one["meaning"] for one in content["outcomes"] if one["severity"] == "nothing"] == ["", ""]
 
 
-class Tags(HTMLParser):
-    """Collects the tags of a page and what they point to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.links: list[str] = []
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.links += [f"{name}={value}" for name, value in attributes if name in ("src", "href") or name[:2] == "on"]
-
-
 @pytest.mark.slow
-def test_the_report_of_all_attacks_is_one_page_without_scripts(hospital: dict[str, Path], tmp_path: Path) -> None:
-    page = tmp_path / "attacks.html"
-    assert (
-        run("all", hospital["policy"], hospital["gt3"], "--earlier", hospital["gt1"], "--report", page).exit_code == 6
-    )
-    tags = Tags()
-    tags.feed(page.read_text("utf-8"))
-    assert "script" not in tags.tags
-    assert tags.links == []
-    text = page.read_text("utf-8")
-    for words in (
-        "What was assumed known",
-        "What was found",
-        "What it means",
-        "What to do",
-        "rows at risk: 2",
-        "Not run",
-    ):
-        assert words in text
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
-
-
-@pytest.mark.slow
-def test_the_report_is_also_written_as_markdown_and_json(hospital: dict[str, Path], tmp_path: Path) -> None:
+def test_the_report_is_written_as_markdown_and_json(hospital: dict[str, Path], tmp_path: Path) -> None:
     arguments = ("all", hospital["policy"], hospital["gt3"], "--earlier", hospital["gt1"], "--report")
     assert run(*arguments, tmp_path / "attacks.md").exit_code == 6
     markdown = (tmp_path / "attacks.md").read_text("utf-8")
     assert markdown.startswith("# Attacks on gt3.csv\n")
     assert "ZIP 0213\\*" in markdown
+    titles = ("What was assumed known", "What was found", "What it means", "What to do", "rows at risk: 2", "Not run")
+    assert all(title in markdown for title in titles)
     assert run(*arguments, tmp_path / "attacks.json").exit_code == 6
     assert json.loads((tmp_path / "attacks.json").read_text("utf-8"))["severity"] == "broken"
     for path in (tmp_path / "attacks.doc", tmp_path / "nowhere" / "attacks.md"):
@@ -314,7 +279,6 @@ def test_labels_cannot_smuggle_markup_into_a_report() -> None:
     policy = ix.Policy(columns={"sex": ix.quasi(), "ill": ix.sensitive()}, privacy=[ix.KAnonymity(2)])
     table = table_of(("sex", "ill"), [("<script>f</script>", "flu")] * 2)
     found = run_attacks(table, policy)
-    assert "<script>" not in found.to_html()
     assert "<script>" not in found.to_markdown()
 
 

@@ -1,4 +1,4 @@
-"""All attacks: every attack that applies to a release, and what they found, as text, Markdown, HTML or JSON.
+"""All attacks: every attack that applies to a release, and what they found, as text, Markdown or JSON.
 
 It is for whoever answers for the data. For each attack it says what somebody was assumed to know, what was found, how
 bad that is, and what to do.
@@ -6,7 +6,6 @@ bad that is, and what to do.
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,14 +25,6 @@ from indistinct.showing.words import counted
 
 CONFIDENTIAL = (
     "This report quotes released labels and says where a release is weak. Keep it as you keep the private table."
-)
-
-STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b}"
-    "h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2.2rem;border-top:1px solid #ddd;padding-top:1rem}"
-    "table{border-collapse:collapse}td,th{padding:.25rem .8rem .25rem 0;text-align:left;vertical-align:top}"
-    ".broken{color:#a4161a;font-weight:600}.something{color:#8a5a00;font-weight:600}.nothing{color:#1b6b3a}"
-    ".quiet{color:#666}"
 )
 
 
@@ -185,40 +176,10 @@ class AttackRun:
             lines += ["", "## Not run", "", *(f"- {_markdown(item)}" for item in self.left_out)]
         return "\n".join([*lines, ""])
 
-    def to_html(self) -> str:
-        """Return the whole report as one page that needs nothing else and runs nothing."""
-        parts = [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f"<title>Attacks on {html.escape(self.release)}</title><style>{STYLE}</style></head><body>",
-            f"<h1>Attacks on {html.escape(self.release)}</h1>",
-            f'<p class="{self.severity}">{html.escape(self.summary)}.</p>',
-            f'<p class="quiet">{CONFIDENTIAL}</p>',
-            "<table><thead><tr><th>attack</th><th>outcome</th><th>found</th></tr></thead><tbody>",
-            *(
-                f'<tr><td>{html.escape(one.title)}</td><td class="{one.severity}">{one.severity}</td>'
-                f"<td>{html.escape(one.summary)}</td></tr>"
-                for one in self.outcomes
-            ),
-            "</tbody></table>",
-        ]
-        for one in self.outcomes:
-            parts += [
-                f"<h2>{html.escape(one.title)}</h2>",
-                f'<p class="{one.severity}">{SEVERITIES[one.severity].capitalize()}.</p>',
-                f"<p>{html.escape(_sentence(one.summary))}</p>",
-                f"<p>What it means: {html.escape(one.meaning)}.</p>" if one.meaning else "",
-                *(_list(title, items) for title, items in one.parts()),
-                f'<p class="quiet">{html.escape(one.report.scope)}</p>',
-            ]
-        return "\n".join([*parts, _list("Not run", self.left_out), "</body></html>", ""])
-
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report, whole or not at all: .html, .md or .json by the end of its name."""
+        """Write the report, whole or not at all: .md or .json by the end of its name."""
         goal = Path(path)
         makers: dict[str, Callable[[], str]] = {
-            ".html": self.to_html,
             ".md": self.to_markdown,
             ".json": lambda: json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n",
         }
@@ -324,9 +285,3 @@ def _markdown(text: str) -> str:
     for mark in "\\`*_|[]#":
         text = text.replace(mark, f"\\{mark}")
     return text.replace("<", "&lt;")
-
-
-def _list(title: str, items: Sequence[str]) -> str:
-    if not items:
-        return ""
-    return f"<h3>{html.escape(title)}</h3><ul>{''.join(f'<li>{html.escape(item)}</li>' for item in items)}</ul>"

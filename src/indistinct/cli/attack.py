@@ -179,7 +179,7 @@ def run_all(
             metavar="TABLE",
         ),
     ] = None,
-    report: Annotated[Path | None, option("Also write the whole report: .html, .md or .json.", metavar="FILE")] = None,
+    report: Annotated[Path | None, option("Also write the whole report: .md or .json.", metavar="FILE")] = None,
     most: Annotated[int, option("How many findings of each attack to describe.", min=0)] = 5,
     recipient: NamedRecipient = None,
     *,
