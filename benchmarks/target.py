@@ -47,7 +47,7 @@ def run_target(setting: Setting) -> list[Figures]:
     found: list[Figures] = []
     for table in tables_to_predict(setting.adult, setting.folder, is_quick=setting.is_quick):
         shown = Features(table)
-        learners = _tuned(shown, table)
+        learners = _tuned(shown, table, is_quick=setting.is_quick)
         for split in SPLITS[:1] if setting.is_quick else SPLITS:
             is_test = np.random.default_rng(split).random(len(table)) < TEST
             train, test = table.rows(~is_test), table.rows(is_test)
@@ -109,8 +109,8 @@ def _with_both_parts(shown: Features, learners: Mapping[str, Any], table: Target
     return found
 
 
-def _tuned(shown: Features, table: TargetTable) -> dict[str, Any]:
-    """Return both learners, tuned on the training rows of the first split as they are."""
+def _tuned(shown: Features, table: TargetTable, *, is_quick: bool) -> dict[str, Any]:
+    """Return both learners, tuned on the training rows of the first split as they are; small ones in a quick run."""
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.model_selection import GridSearchCV
 
@@ -120,10 +120,10 @@ def _tuned(shown: Features, table: TargetTable) -> dict[str, Any]:
     x, y = shown.matrix(train)[some], np.array(train[table.target])[some]
     grids = {
         "boosting": (
-            HistGradientBoostingClassifier(max_iter=100, random_state=0),
+            HistGradientBoostingClassifier(max_iter=5 if is_quick else 100, random_state=0),
             {"learning_rate": [0.05, 0.15], "max_leaf_nodes": [7, 31]},
         ),
-        "forest": (RandomForestClassifier(30, random_state=0), {"min_samples_leaf": [2, 5, 15]}),
+        "forest": (RandomForestClassifier(3 if is_quick else 30, random_state=0), {"min_samples_leaf": [2, 5, 15]}),
     }
     return {
         name: GridSearchCV(learner, grid, cv=3).fit(x, y).best_estimator_ for name, (learner, grid) in grids.items()

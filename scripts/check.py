@@ -45,7 +45,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--coverage", action="store_true", help="--all, and fail if the core has a branch untested")
     asked, more = parser.parse_known_args(arguments)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # every process that tests start would compile the package anew
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # arrays are small here, and its threads wait by spinning
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # arrays are small here, and threads of these wait by spinning
     if asked.all or asked.coverage:
         install_peer()
     else:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import indistinct
-from helpers.syntax_trees import tree_of
+from helpers.syntax_trees import nodes_of
 from indistinct.release.manifest import Manifest
 
 SOURCE = Path(indistinct.__file__).parent
@@ -84,7 +84,7 @@ def files() -> Iterator[tuple[str, Path]]:
 @cache
 def functions() -> list[tuple[str, Function]]:
     """Return every function with the file that it stands in."""
-    return [(name, node) for name, path in files() for node in ast.walk(tree_of(path)) if isinstance(node, Function)]
+    return [(name, node) for name, path in files() for node in nodes_of(path) if isinstance(node, Function)]
 
 
 def is_bare_participle(name: str) -> bool:
@@ -171,7 +171,7 @@ def test_the_pages_have_few_enough_words():
 
 def test_a_class_has_a_name_of_its_own():
     names = Counter(
-        node.name for _, path in files() for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef)
+        node.name for _, path in files() for node in nodes_of(path) if isinstance(node, ast.ClassDef)
     )
     assert {name for name, number in names.items() if number > 1} == set()
 
@@ -188,7 +188,7 @@ def test_parameters_have_shapes():
 
 def test_parameters_are_not_hidden_in_arrays():
     """An array that is made of several names at the call: ``np.array([reach, 0.0])``."""
-    found = {name for name, path in files() for node in ast.walk(tree_of(path)) if hides_parameters(node)}
+    found = {name for name, path in files() for node in nodes_of(path) if hides_parameters(node)}
     assert found <= STILL_IN_ARRAYS
 
 
@@ -203,7 +203,7 @@ def test_options_are_parameters_and_not_read_by_key():
 
 def test_only_forms_know_which_form_it_is():
     """Everybody else asks a form for its noun, its tables and what is done with it."""
-    found = {name for name, path in files() for node in ast.walk(tree_of(path)) if asks_which_form(node)}
+    found = {name for name, path in files() for node in nodes_of(path) if asks_which_form(node)}
     assert found == {"release/forms.py"}
 
 
@@ -212,7 +212,7 @@ def test_only_the_manifest_knows_its_names_as_json():
     found = {
         name
         for name, path in files()
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if (key := reads_key(node, {"manifest", "said", "stated"})) and key in fields
     }
     assert {name for name in found if not name.startswith(ALONE)} <= {"release/manifest.py", *STILL_READING_KEYS}

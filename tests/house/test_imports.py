@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import indistinct
-from helpers.syntax_trees import tree_of
+from helpers.syntax_trees import nodes_of
 from indistinct.examples import save_examples
 
 SOURCE = Path(indistinct.__file__).parent
@@ -286,15 +286,14 @@ def imported_modules(path):
     """Return the modules that a file imports, by their dotted names: (needed when it runs, only named in
     annotations).
     """
-    tree = tree_of(path)
     only_named = {
         node
-        for block in ast.walk(tree)
+        for block in nodes_of(path)
         if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
         for node in ast.walk(block)
     }
     needed, named = set(), set()
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         goal = named if node in only_named else needed
         if isinstance(node, ast.Import):
             goal |= {alias.name for alias in node.names if alias.name.split(".")[0] == "indistinct"}
@@ -424,10 +423,9 @@ def test_kernels_know_nothing_but_each_other():
 @pytest.mark.slow
 def test_only_the_engine_knows_duckdb_and_only_the_ledger_sqlalchemy():
     for room, path in modules():
-        tree = tree_of(path)
         roots = {
             name.split(".")[0]
-            for node in ast.walk(tree)
+            for node in nodes_of(path)
             for name in (
                 [alias.name for alias in node.names]
                 if isinstance(node, ast.Import)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ix
-from helpers.profiles import examples
+from helpers.profiles import cases, examples
 from indistinct.pipeline.stages import count, open_tables
 from indistinct.policy import Knows
 from indistinct.progress import Watch
@@ -563,7 +563,10 @@ def test_people_without_events_stay_and_equal_events_and_missing_cells_are_relea
         assert release.verify(original=original).passed
 
 
-@pytest.mark.parametrize("many", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+MANY = [20_000, pytest.param(200_000, marks=pytest.mark.slow), pytest.param(1_000_000, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("many", cases(MANY, *MANY[:2]))
 def test_somebody_may_have_very_many_events(many):
     original = changed("visits", lambda rows: [*rows, *(VISIT | {"month": place % 12} for place in range(many))])
     with ix.anonymize(original, policy(2)) as release:
