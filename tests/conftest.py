@@ -26,6 +26,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # campaigns, benchmarks and scr
 
 from helpers import postgres, profiles, workers
 from helpers.optional_modules import leave_out
+from indistinct import kernel
 from indistinct.engine.duckdb import session
 from indistinct.kernel import Interpreter
 
@@ -39,7 +40,25 @@ class OneThread(session.Instance):
             self._root.execute("SET GLOBAL threads = 1")
 
 
+def compiled_in_turn(function: Any, compiled: Any = kernel._compile) -> Any:
+    """Compile the kernels of a file in one worker at a time: others wait, and take its code from numba's cache."""
+    made = compiled(function)
+    at_once = made.compile
+
+    def in_turn(types: Any) -> Any:
+        with open(function.__code__.co_filename, "rb") as source:
+            fcntl.flock(source, fcntl.LOCK_EX)
+            return at_once(types)
+
+    made.compile = in_turn
+    return made
+
+
 profiles.load()
+if sys.platform != "win32":
+    import fcntl
+
+    vars(kernel)["_compile"] = compiled_in_turn
 vars(session)["Instance"] = OneThread
 Interpreter.is_slow = True  # kernels are compiled here, however few rows a test has; it does not depend on others
 # CliRunner builds all commands for each call, which takes 20 ms; here they are built once

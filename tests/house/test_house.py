@@ -170,9 +170,7 @@ def test_the_pages_have_few_enough_words():
 
 
 def test_a_class_has_a_name_of_its_own():
-    names = Counter(
-        node.name for _, path in files() for node in nodes_of(path) if isinstance(node, ast.ClassDef)
-    )
+    names = Counter(node.name for _, path in files() for node in nodes_of(path) if isinstance(node, ast.ClassDef))
     assert {name for name, number in names.items() if number > 1} == set()
 
 
