@@ -30,6 +30,7 @@ from indistinct.release.manifest import MANIFEST, VERIFIER, file_digest, verifie
 CHANGES = 12
 """Changes that are tried on each release."""
 UNDECIDED = 3
+CRASHED = -1
 
 
 def run(options: Options) -> Outcome:
@@ -65,7 +66,9 @@ def judge(outcome: Outcome, number: int, program: ModuleType, place: Path, dice:
         outcome.figures["changes"] += 1
         outcome.figures["changes that verify refuses"] += not is_passed
         outcome.figures["changes that verify.py alone refuses"] += is_passed and code not in (0, UNDECIDED)
-        if not is_passed and code == 0:
+        if code == CRASHED:
+            outcome.add(number, f"{what}: verify.py ends in a traceback", _kept(place))
+        elif not is_passed and code == 0:
             outcome.add(number, f"{what}: verify refuses it, and verify.py does not", _kept(place))
         shutil.rmtree(place)
         shutil.copytree(kept, place, symlinks=True)
@@ -109,7 +112,10 @@ def ours(place: Path) -> bool:
 def alone(program: ModuleType, place: Path) -> int:
     """Return how verify.py ends."""
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        return int(program.main([str(place)]))
+        try:
+            return int(program.main([str(place)]))
+        except Exception:
+            return CRASHED
 
 
 ADDED: dict[str, Any] = {

@@ -113,6 +113,15 @@ def test_what_it_cannot_read_it_says(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert verify_program().main([str(tmp_path / "out")]) == 2
 
 
+def test_a_manifest_that_names_no_file_is_no_release(tmp_path: Path) -> None:
+    with ix.anonymize(people(), policy()) as release:
+        release.write(tmp_path / "out", metadata=True)
+    manifest = tmp_path / "out" / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text("utf-8")) | {"files": {}}), "utf-8")
+    assert recount_alone.main([str(tmp_path / "out")]) == 2
+    assert verify_program().main([str(tmp_path / "out")]) == 2
+
+
 def test_json_lines_and_new_names_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"years": 30 + number % 2, "ill": None if number else "flu"} for number in range(6)]
     (tmp_path / "t.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")

@@ -137,7 +137,8 @@ def _columns(said: dict[str, Any]) -> dict[str, dict[str, str]]:
     """Return the columns of each file by the names that they have there, and what each of them is."""
     files = {Path(name).stem: name for name in said["files"]}
     if said["form"] == "one table":  # whatever the name of its file
-        files = {"table": next(iter(said["files"]))}
+        (name,) = said["files"]
+        files = {"table": name}
     return {files[table]: _meanings(said, rows["columns"], table) for table, rows in said["tables"].items()}
 
 

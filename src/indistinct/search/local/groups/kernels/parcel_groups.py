@@ -4,8 +4,8 @@ The rows of one tuple travel in *parcels*, so that a tuple can be split. A tuple
 group of its own that costs nothing; the rows it can spare may be lent to a group that is short. All others are *loose*.
 A group's *rank range* says what its cells span in every column; from it follows what a row of the group costs.
 
-Functions on the hot path have one exit and no ``continue``, and end no array's use within a condition: numba then counts
-no references to their arrays, which would take a third of the time.
+Functions on the hot path have one exit and no ``continue``, and end no array's use within a condition: numba then
+counts no references to their arrays, which would take a third of the time.
 """
 
 from __future__ import annotations
