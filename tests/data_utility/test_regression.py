@@ -194,6 +194,19 @@ def test_a_term_that_tells_the_outcome_is_left_out():
     assert found.notes
 
 
+def test_what_a_regression_leaves_out_is_said():
+    frame = drawn(7).assign(paid=lambda own: own.paid.where(own.index > 4), died="no", years=lambda own: 2 * own.age)
+    policy = ix.Policy({**as_policy().columns, "years": ix.other()}, [ix.KAnonymity(1)])
+    (found,) = ix.utility(frame, frame, policy, regressions=["paid ~ age + years + died"]).regressions
+    assert (found.rows_before, found.rows_after, len(found.coefficients)) == (295, 295, 2)
+    missing, dependent, constant = found.notes
+    assert "5 rows" in missing
+    assert "1 term" in dependent
+    assert "died" in constant
+    (alone,) = ix.utility(frame, frame, policy, regressions=["paid ~ died"]).regressions
+    assert alone.overlap is None
+
+
 def test_overlaps_are_shares_of_both_intervals():
     assert interval_overlap((0, 1), (0, 4)) == 0.625
     assert interval_overlap((0, 4), (5, 6)) == pytest.approx((-1 / 4 - 1) / 2)
@@ -204,11 +217,13 @@ def test_overlaps_are_shares_of_both_intervals():
     ["paid", "paid ~", "~ age", "paid ~ age + age", "paid ~ paid", "paid=3 ~ age", "logistic: visits ~ age",
      "linear: ill ~ age", "ill=maybe ~ age", "poisson: paid ~ age", "gone ~ age",
      "cox: paid + died ~ age", "cox: died + died ~ age", "cox: days + visits ~ age", "cox: days=3 ~ age",
-     "cox: sex ~ age", "days + died ~ age", "cox: days + died=maybe ~ age"],
+     "cox: sex ~ age", "one ~ age", "days + died ~ age", "cox: days + died=maybe ~ age"],
 )  # fmt: skip
 def test_what_is_no_regression_is_refused(formula):
+    frame = drawn(1).assign(one="x")
+    policy = ix.Policy({**as_policy().columns, "one": ix.other()}, [ix.KAnonymity(1)])
     with pytest.raises(ix.PolicyError):
-        ix.utility(drawn(1), drawn(1), as_policy(), regressions=[formula])
+        ix.utility(frame, frame, policy, regressions=[formula])
 
 
 def test_formulas_are_read():

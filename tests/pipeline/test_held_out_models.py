@@ -64,6 +64,16 @@ def test_wrong_tasks_are_refused():
             ix.model_utility(drawn(), as_policy(), "ill", algorithm="mondrian", **wrong)
     with pytest.raises(ix.PolicyError):
         ix.model_utility(drawn(), as_policy(), "gone", algorithm="mondrian")
+    with pytest.raises(ix.PolicyError):
+        ix.model_utility(drawn().assign(ill="no"), as_policy(), "ill", algorithm="mondrian")
+
+
+@pytest.mark.parametrize("learner", ["boosting", pytest.param("forest", marks=pytest.mark.slow)])
+def test_classes_of_one_row_and_missing_targets_are_no_mistake(learner):
+    frame = drawn().assign(ill=lambda own: own.ill.where(own.index % 50 != 0, None))
+    frame.loc[[1, 2, 3], "ill"] = ["rare", "rarer", "rarest"]
+    found = ix.model_utility(frame, as_policy(), "ill", algorithm="mondrian", splits=1, learner=learner)
+    assert 0.5 < found.means["release"] <= 1
 
 
 def test_the_command_makes_releases_as_this_one_was_made(tmp_path, monkeypatch):

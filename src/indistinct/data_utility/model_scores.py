@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from indistinct.array_types import FloatArray
-from indistinct.data_utility.decode import CategoryColumn, Decoded, NumberColumn
+from indistinct.data_utility.decode import CategoryColumn, Decoded
 from indistinct.data_utility.features import FeatureSpace
 from indistinct.errors import MissingExtraError, PolicyError
+from indistinct.policy.algorithms import PredictionTarget
 
 Task = Literal["classification", "regression"]
 LEARNERS = ("boosting", "forest")
@@ -19,7 +20,7 @@ LEARNERS = ("boosting", "forest")
 its leaves from cross-validation; any estimator of scikit-learn may stand for them."""
 METRICS = {"classification": "accuracy", "regression": "r2"}
 TREES = 100
-"""Of a forest."""
+"""Of a forest; of boosting that cannot stop early."""
 FOLDS = 3
 """Parts of the training rows by which a learner is tuned."""
 
@@ -45,11 +46,15 @@ class ModelTask:
         learner: Any = "boosting",
         metric: str | None = None,
     ) -> ModelTask:
-        """Return a task on a table: numbers with more than 20 values are regressed on, everything else classified."""
+        """Return a task on a table: many different numbers are regressed on, as a search for a target does, and
+        everything else classified.
+        """
         column = table.column(target)
+        values = [column.labels[code] for code in np.unique(column.codes) if column.missing[code] < 1]
+        if len(values) < 2:
+            raise PolicyError(f"target: {target!r} has one value only, so there is nothing to predict")
         if task is None:
-            is_number = isinstance(column, NumberColumn) and len(column.labels) > 20
-            task = "regression" if is_number else "classification"
+            task = "regression" if PredictionTarget(target).is_regression(values) else "classification"
         if isinstance(learner, str) and learner not in LEARNERS:
             raise PolicyError(f"learner: must be {' or '.join(LEARNERS)} or an estimator, got {learner!r}")
         names = tuple(features or (name for name in table.columns if name != target))
@@ -100,11 +105,13 @@ def fit_and_score(x: FloatArray, y: Any, tests: FloatArray, truth: Any, task: Mo
         constant = DummyClassifier() if task.task == "classification" else DummyRegressor()
         return float(scorer(constant.fit(x, y), tests, truth))
     with threadpool_limits(1):  # small tables are no quicker in threads, and far slower beside other work
-        return float(scorer(_make_learner(task, seed).fit(x, y), tests, truth))
+        return float(scorer(_make_learner(task, y, seed).fit(x, y), tests, truth))
 
 
-def _make_learner(task: ModelTask, seed: int) -> Any:
-    """Return the learner, which tunes itself by cross-validation if it is one of ours."""
+def _make_learner(task: ModelTask, y: Any, seed: int) -> Any:
+    """Return the learner, which tunes itself by cross-validation if it is one of ours, and if classes are large enough
+    to be in all parts of it.
+    """
     from sklearn.base import clone
 
     if not isinstance(task.learner, str):
@@ -118,13 +125,15 @@ def _make_learner(task: ModelTask, seed: int) -> Any:
     from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
     is_class = task.task == "classification"
+    has_rare = is_class and int(np.unique(y, return_counts=True)[1].min()) < FOLDS
     if task.learner == "boosting":
         maker = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
-        return maker(random_state=seed, early_stopping=True, max_iter=300, max_leaf_nodes=15)
+        rounds = TREES if has_rare else 3 * TREES
+        return maker(random_state=seed, early_stopping=not has_rare, max_iter=rounds, max_leaf_nodes=15)
     maker = RandomForestClassifier if is_class else RandomForestRegressor
     learner = maker(TREES, random_state=seed)
     grid = {"min_samples_leaf": [1, 5, 20]}
-    folds = (StratifiedKFold if is_class else KFold)(FOLDS, shuffle=True, random_state=seed)
+    folds = (StratifiedKFold if is_class and not has_rare else KFold)(FOLDS, shuffle=True, random_state=seed)
     return GridSearchCV(learner, grid, scoring=task.metric, cv=folds, error_score=0.0)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from indistinct.data_utility.decoded_pair import DecodedPair
-from indistinct.data_utility.regression.fitted_terms import CONSTANT, FittedTerms, TermModel
+from indistinct.data_utility.regression.fitted_terms import CONSTANT, OTHERS, FittedTerms, TermModel
 from indistinct.data_utility.regression.formula import ModelFamily, Regression
 from indistinct.errors import PolicyError
 from indistinct.showing.words import counted
@@ -114,6 +113,8 @@ class ComparedRegression:
     def in_words(self) -> str:
         """How alike the coefficients are, in words."""
         slopes = len(self._slopes)
+        if not slopes:
+            return "no coefficient beside the constant"
         overlap = "none" if self.overlap is None else f"{self.overlap:.3f}"
         return (
             f"overlap of intervals {overlap} on average, {self.disjoint} disjoint; {self.signs_kept} of {slopes} signs "
@@ -183,7 +184,7 @@ def compare_regression(pair: DecodedPair, asked: Regression | str) -> ComparedRe
         before.clusters,
         None if after is None else after.clusters,
         coefficients,
-        _notes(pair, asked.columns, before, after),
+        _notes(pair, model, before, after),
     )
 
 
@@ -193,8 +194,19 @@ def _estimate(found: FittedTerms | None, term: str) -> tuple[float | None, float
     return found.estimates[term], found.errors[term]
 
 
-def _notes(pair: DecodedPair, names: Sequence[str], before: FittedTerms, after: FittedTerms | None) -> tuple[str, ...]:
-    notes = []
+def _notes(pair: DecodedPair, model: TermModel, before: FittedTerms, after: FittedTerms | None) -> tuple[str, ...]:
+    names, notes = model.asked.columns, []
+    lacking = [int(table.missing_rows(names).sum()) for table in (pair.original, pair.release)]
+    if any(lacking):
+        notes.append(f"left out for a missing cell: {lacking[0]:,} rows of the original, {lacking[1]:,} of the release")
+    if before.dependent:
+        notes.append(
+            f"left out: {counted(before.dependent, 'term')} that never vary in the original, or follow from others"
+        )
+    if alike := sorted(set(model.asked.predictors) - {name for name, _ in model.terms}):
+        notes.append(f"left out, as all rows have one value there: {', '.join(alike)}")
+    if several := [name for name, value in model.terms if value == OTHERS]:
+        notes.append(f"rarer values share a coefficient: {', '.join(several)}")
     if before.endless:
         notes.append(f"left out: {counted(before.endless, 'term')} that tell the outcome of the original for sure")
     if before.clusters is not None and (after is None or after.clusters is None):

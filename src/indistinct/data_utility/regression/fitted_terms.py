@@ -36,6 +36,8 @@ class FittedTerms:
     """The people that errors are robust for."""
     endless: int
     """Terms without a finite estimate: they tell the outcome for sure."""
+    dependent: int
+    """Terms that never vary, or follow from others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class TermModel:
         titles = [CONSTANT, *(name if own is None else f"{name}={own}" for name, own in self.terms)]
         x = np.column_stack([np.ones(len(table)), *(self._feature(table, *term) for term in self.terms)])[kept]
         places = independent_columns(x)
+        dependent = len(titles) - len(places)
         if not len(x) or len(places) >= len(x):
             return None
         groups = None if clusters is None else clusters[kept]
@@ -84,6 +87,7 @@ class TermModel:
             {titles[places[place]]: float(errors[place]) for place in known},
             None if groups is None else len(np.unique(groups)),
             len(places) - len(known),
+            dependent,
         )
 
     def _numbers(self, table: Decoded, name: str) -> FloatArray:
@@ -149,6 +153,8 @@ def _cox(original: Decoded, asked: Regression) -> tuple[ModelFamily, str | None]
 def _value(column: CategoryColumn, asked: Regression, name: str | None = None) -> str:
     """Return the value of a category that is modelled."""
     name = name or asked.outcome
+    if len(column.values) < 2 and (asked.value is None or name == asked.outcome):
+        raise PolicyError(f"regression: {name!r} has one value only, so there is nothing to model")
     if asked.value is None and len(column.values) != 2:
         raise PolicyError(f"regression: say which value of {name!r} is modelled, as {name}=VALUE")
     value = column.values[1] if asked.value is None else asked.value
