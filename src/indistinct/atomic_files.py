@@ -170,6 +170,13 @@ def whole_places() -> list[Path]:
     return [goal for goal, number in _named if goal.exists() and goal.stat().st_ino == number]
 
 
+def refuse_unwritable(goal: Path, what: str = "file") -> None:
+    """Raise if nothing can be written beside a goal; asked before the work begins."""
+    parent = goal.absolute().parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"{parent} is no folder that can be written to; name a {what} elsewhere")
+
+
 def write_whole(goal: Path, content: str | Callable[[Path], object], *, mode: int = EVERYBODY) -> None:
     """Write a text, or let a file be written, and give it its name when it is whole; nothing is left of a failure."""
     with _whole(goal) as draft:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from indistinct.atomic_files import refuse_unwritable
 from indistinct.cli.options import FORMATS, SERVER_TABLES, argument
 from indistinct.errors import OutputError, PolicyError, TableError
 
@@ -108,6 +108,4 @@ def refuse_place(path: Path, what: str, kinds: Sequence[str], *, replace: bool) 
         raise OutputError(f"{path} is a folder; name a file")
     if path.exists() and not replace:
         raise OutputError(f"{path} exists already; name another file, or say --replace")
-    parent = path.absolute().parent
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{parent} is no folder that can be written to; name a file elsewhere")
+    refuse_unwritable(path)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indistinct.atomic_files import OWNER_ONLY, whole_folder
+from indistinct.atomic_files import OWNER_ONLY, refuse_unwritable, whole_folder
 from indistinct.errors import OutputError
 from indistinct.showing.page_templates import page_templates
 
@@ -151,6 +150,4 @@ def refuse_folder(goal: Path, *, replace: bool) -> None:
     if goal.exists() and not (replace and (goal / FACTS).is_file()):
         what = "say --replace" if (goal / FACTS).is_file() else "it is no dossier, so name another one"
         raise OutputError(f"{goal} exists already; {what}")
-    parent = goal.absolute().parent
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{parent} is no folder that can be written to; name a folder elsewhere")
+    refuse_unwritable(goal, "folder")

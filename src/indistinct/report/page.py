@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import indistinct
-from indistinct.atomic_files import EVERYBODY, OWNER_ONLY, write_whole
+from indistinct.atomic_files import EVERYBODY, OWNER_ONLY, refuse_unwritable, write_whole
 from indistinct.disclosure_risk import OverallRisk, data_risk
 from indistinct.engine.opening import ReadingOptions
 from indistinct.errors import OutputError, PolicyError
@@ -162,9 +162,7 @@ def refuse_place(goal: Path) -> None:
         raise OutputError(f"{goal.name}: a report is a page; end its name in .html")
     if goal.is_dir():
         raise OutputError(f"{goal} is a folder; name a file")
-    parent = goal.absolute().parent
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{parent} is no folder that can be written to; name a file elsewhere")
+    refuse_unwritable(goal)
 
 
 def _summary(subject: Subject) -> dict[str, Any]:
