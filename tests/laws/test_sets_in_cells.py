@@ -81,6 +81,57 @@ def test_every_different_member_becomes_a_row(sets: list[list[str] | None], shap
     assert Counter(map(str, found)) == Counter(map(str, expected))
 
 
+def flags_policy(k: int = 2) -> ix.Policy:
+    dropped = dict.fromkeys(ITEMS, ix.drop())
+    return ix.Policy(
+        tables={
+            "people": LinkedTable({"sex": ix.quasi(ix.suppress()), **dropped}, key="id"),
+            "codes": LinkedTable(
+                {"sex": ix.drop(), **dropped, "codes": ix.quasi(TREE, set={"columns": list(ITEMS)})},
+                references={"id": "people"},
+            ),
+        },
+        privacy=[ix.KAnonymity(k)],
+        person="id",
+        knows=Knows(2),
+    )
+
+
+def flags(sets: list[list[str]], one: Any = 1, none: Any = 0) -> pa.Table:
+    own = {item: [one if item in members else none for members in sets] for item in ITEMS}
+    return pa.table({"id": range(len(sets)), "sex": ["f"] * len(sets), **own})
+
+
+@examples(12)
+@given(
+    st.lists(st.lists(st.sampled_from(list(ITEMS)), max_size=4), min_size=4, max_size=9),
+    st.sampled_from([(1, 0), (True, False), ("1", None), ("TRUE", ""), (1.0, 0.0)]),
+)
+def test_columns_of_0_and_1_are_one_set(sets: list[list[str]], cells: tuple[Any, Any]) -> None:
+    given_table = flags(sets, *cells)
+    with use_table(given_table) as rows, as_declared(rows, flags_policy().parts["codes"].policy) as read:
+        found = read.texts(["id", "codes"]).read_all().to_pylist()
+    expected = [{"id": str(n), "codes": one} for n, own in enumerate(sets) for one in set(own)]
+    assert Counter(map(str, found)) == Counter(map(str, expected))
+    given_tables = dict.fromkeys(("people", "codes"), given_table)
+    with ix.anonymize(given_tables, flags_policy()) as release:
+        assert release.verify(original=given_tables).passed
+
+
+def test_columns_that_make_no_set_are_refused() -> None:
+    good, asked = flags([["E11"], []] * 2), flags_policy()
+    assert policy_of(tomllib.loads(policy_toml(asked))) == asked
+    wrong = [good.drop_columns(["E12"]), good.append_column("codes", good["sex"])]
+    wrong.append(flags([["E11"], []] * 2, "secret", "no"))
+    for table_of_codes in wrong:
+        with pytest.raises((ix.PolicyError, ix.TableError)) as error:
+            ix.anonymize({"people": good, "codes": table_of_codes}, asked)
+        assert "secret" not in str(error.value)
+    for said in ({"columns": []}, {"columns": "E11"}, {"columns": ["a", "a"]}, {"columns": ["a"], "separator": ";"}):
+        with pytest.raises(ix.PolicyError, match="set"):
+            ix.quasi(TREE, set=said)
+
+
 @examples(12)
 @given(st.lists(st.lists(st.sampled_from(list(ITEMS)), max_size=4), min_size=4, max_size=9), st.integers(1, 3))
 def test_any_few_members_fit_k_people(sets: list[list[str] | None], known: int) -> None:

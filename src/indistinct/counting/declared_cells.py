@@ -34,7 +34,11 @@ def read_as_declared(rows: Rows, policy: Policy, spared: Spared | None = None) -
     if rows.unreadable is not None:
         return rows
     present = set(rows.columns())
-    columns = {name: column for name, column in policy.columns.items() if name in present}
+    columns = {
+        name: column
+        for name, column in policy.columns.items()
+        if name in present or (column.set and column.set.columns and present & set(column.set.columns))
+    }
     split = _split_sets(rows, columns)
     if split is rows:
         return _read_declared(rows, columns, spared)
@@ -53,7 +57,7 @@ def _split_sets(rows: Rows, columns: Mapping[str, Column]) -> Rows:
     """Return a row for each member of a cell that holds a set; the same rows if none does."""
     for name, column in columns.items():
         if column.set is not None:
-            return rows.with_members(name, column.set.separator)
+            return rows.with_members(name, column.set.separator, column.set.columns or ())
     return rows
 
 

@@ -113,8 +113,10 @@ class Rows(ABC):
         Rows with one of the texts of ``left_out`` are left out. In a column of numbers texts compare as numbers.
         """
 
-    def with_members(self, column: str, separator: str | None) -> Rows:
+    def with_members(self, column: str, separator: str | None, flags: Sequence[str] = ()) -> Rows:
         """Return a row for each different member of the cells of a column, to be closed by themselves.
+
+        With ``flags`` members are the names of those columns that have 1 or true, and the column is a new one.
 
         All other cells of a row stand beside each of its members. Members are what stands between separators, without
         blanks around; without a separator the cells are lists, or texts that are JSON arrays. A missing cell, an empty

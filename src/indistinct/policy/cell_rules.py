@@ -4,7 +4,7 @@ perturbed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from math import floor, log10
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -44,12 +44,18 @@ class CellRule:
     def describe(self) -> dict[str, Any]:
         """Return it as a policy file and a manifest write it."""
         said = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in said.items() if value is not None}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in said.items()
+            if value is not None
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class CellSet(CellRule):
     """A cell holds several values: texts with a separator between them, or a list, or a JSON array without one.
+
+    With ``columns`` the set is made of the names of those columns that have 1 or true.
 
     >>> CellSet.of({"separator": ";"}).describe(), CellSet.of({}).describe()
     ({'separator': ';'}, {})
@@ -58,8 +64,16 @@ class CellSet(CellRule):
     key: ClassVar[str] = "set"
 
     separator: str | None = None
+    columns: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        if self.columns is not None:
+            names = [] if isinstance(self.columns, str) else list(self.columns)
+            if not names or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+                raise PolicyError(f'set.columns: must list columns, such as ["asthma", "gout"], got {self.columns!r}')
+            if self.separator is not None:
+                raise PolicyError("set.separator: the cells of columns are 0 or 1; leave it out")
+            object.__setattr__(self, "columns", tuple(names))
         if self.separator is not None and not (isinstance(self.separator, str) and self.separator):
             raise PolicyError(f'set.separator: must be a text such as ";", got {self.separator!r}')
 

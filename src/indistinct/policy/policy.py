@@ -460,10 +460,17 @@ class Policy:
 
     def check(self, columns: Sequence[str]) -> None:
         """Raise one error with every way in which the policy does not fit a table of these columns."""
+        made_of = {name: column.set.columns or () for name, column in self.columns.items() if column.set is not None}
         mistakes = [
             f"columns.{name}: the table has no such column{_closest(name, columns)}"
             for name in self.columns
-            if name not in columns
+            if name not in columns and not made_of.get(name)
+        ]
+        mistakes += [
+            f"columns.{name}.set.columns: the table has no column {flag!r}{_closest(flag, columns)}"
+            for name, flags in made_of.items()
+            for flag in flags
+            if name not in columns and flag not in columns
         ]
         mistakes += [
             f"column {name!r} of the table is not declared; give it a role "

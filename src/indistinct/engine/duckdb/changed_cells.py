@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +53,24 @@ def set_members_sql(source: DuckSource, column: str, separator: str | None) -> s
         listed = f"from_json({text}, '[\"VARCHAR\"]')"
     texts = f"list_transform({listed}, lambda one: trim(one::VARCHAR))"
     return f"list_distinct(list_filter({texts}, lambda one: one <> ''))"
+
+
+def flags_sql(source: DuckSource, column: str, flags: Sequence[str]) -> str:
+    """Return the SQL of the names of those columns of a row that have 1 or true; raise if one has other cells."""
+    if column in source.types:
+        raise TableError(f"{source.name}: has a column {column!r} already; give the set of columns another name")
+    listed = []
+    for flag in flags:
+        if flag not in source.types:
+            raise TableError(f"{source.name}: no column {flag!r}")
+        text = f"lower(trim({quote(flag)}::VARCHAR))"
+        wrong = source.rows_of(f"{source.relation} WHERE {text} NOT IN ('', '0', '1', '0.0', '1.0', 'false', 'true')")
+        if wrong:
+            raise TableError(
+                f"{source.name}: {counted(wrong, 'cell', 'cells')} of {flag!r} are neither 0 nor 1; recode them before"
+            )
+        listed.append(f"CASE WHEN {text} IN ('1', '1.0', 'true') THEN {literal(flag)} END")
+    return f"list_filter([{', '.join(listed)}], lambda one: one IS NOT NULL)"
 
 
 def moment_sql(kind: str, cell: str, form: str | None) -> str:

@@ -19,6 +19,7 @@ from indistinct.engine.duckdb import distinct_lines
 from indistinct.engine.duckdb.changed_cells import (
     NumberChange,
     changed_numbers,
+    flags_sql,
     moment_sql,
     number_sql,
     set_members_sql,
@@ -239,8 +240,8 @@ class DuckRows(SqlRows):
         rows._typed = frozenset(new[column] for column in self._typed)
         return rows
 
-    def with_members(self, column: str, separator: str | None) -> DuckRows:
-        members = set_members_sql(self.source, column, separator)
+    def with_members(self, column: str, separator: str | None, flags: Sequence[str] = ()) -> DuckRows:
+        members = flags_sql(self.source, column, flags) if flags else set_members_sql(self.source, column, separator)
         cells = {name: quote(name) for name in self.columns()} | {column: f"unnest({members})"}
         return self.select(cells, self.source.relation, frozenset(self.columns()) - {column}, is_stored=True)
 

@@ -50,6 +50,9 @@ class NoiseEntry(FileEntries):
 
 class SetEntry(FileEntries):
     separator: str | None = Field(None, description="What separates the members; none for lists and JSON arrays.")
+    columns: list[str] | None = Field(
+        None, description="In place of a cell: columns of 0 and 1, whose names are members."
+    )
 
 
 class ColumnEntry(FileEntries):
