@@ -67,7 +67,7 @@ vars(typer.testing)["_get_command"] = functools.cache(typer.main.get_command)
 
 EXPENSIVE = {"browser", "postgres_server", "postgresql", "spark", "window"}
 """Fixtures, and parameters of fixtures, that start other programs: whoever asks for one is slow."""
-ODD_SECONDS = 2.0
+ODD_SECONDS = 1.0
 """Processor time from which a test that has no mark ``slow`` is named at the end of a run."""
 TOOK = "processor seconds"
 EXAMPLE = b">>> "

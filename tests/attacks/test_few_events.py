@@ -95,6 +95,7 @@ def test_a_release_that_heeds_events_leaves_nobody_alone():
         assert ix.attacks.history(release, asked, original, tries=20).severity == "broken"
 
 
+@pytest.mark.slow
 def test_events_may_be_known_without_their_time_beside_others():
     people = {"a": (1, 2), "b": (1, 3), "c": (2, 3), "d": (1,)}  # two fit a month and one visit more, one two months
     original = tables({name: (41, [("A1", month) for month in months]) for name, months in people.items()})

@@ -120,6 +120,7 @@ def test_one_draw_is_refused():
         ix.utility(frame, frame, as_policy(), own={"mine": QUERY}, draws=1)
 
 
+@pytest.mark.slow
 def test_the_command_takes_queries(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     drawn(4, 60).to_csv("paid.csv", index=False)

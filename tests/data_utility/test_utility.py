@@ -190,6 +190,7 @@ def test_only_eligible_rows_and_shared_columns_are_compared():
     assert found.marginals.columns[0].mean_before == 2.5
 
 
+@pytest.mark.slow
 def test_the_command_gives_the_same_figures(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("demo", "--save", ".")

@@ -241,6 +241,7 @@ def test_without_the_original_what_takes_it_is_a_blank(made):
     assert {paper.name for paper in found.papers} == {"wp216-ico", "ema-health-canada"}
 
 
+@pytest.mark.slow
 def test_the_command_says_by_its_exit_code_what_is_not_to_leave(made, tmp_path):
     place, _ = made
     policy, release, people = (str(place / name) for name in ("policy.toml", "release", "people.csv"))

@@ -129,6 +129,7 @@ person = st.tuples(
 crowds = st.lists(person, min_size=2, max_size=9)
 
 
+@pytest.mark.slow
 @given(crowds, st.integers(2, 3), KNOWN)
 @examples(120, opens_tables=True)
 def test_whoever_knows_some_events_finds_k_people(people, k, known):
@@ -291,6 +292,7 @@ def most_sure(released, known):
     return max((most / len(some) for own, some in pairs for most in own.values()), default=0)
 
 
+@pytest.mark.slow
 @given(crowds, st.lists(st.sampled_from("uvw"), min_size=3, max_size=6), st.sampled_from([0.34, 0.5, 0.75]), KNOWN)
 @examples(100, opens_tables=True)
 def test_no_result_is_learned_for_sure_enough(people, results, alpha, known):

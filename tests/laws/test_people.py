@@ -599,6 +599,7 @@ def test_what_verify_finds_without_the_original(tmp_path):
     assert "2 profiles, the smallest of 2 people" in str(verdict)
 
 
+@pytest.mark.slow
 def test_values_of_a_person_are_those_of_all_her_rows(tmp_path):
     """Ann and Bob share a profile of two wards; in each ward both had the same, and each had both."""
     stays = [("ann", "a", "flu"), ("ann", "b", "gout"), ("bob", "a", "flu"), ("bob", "b", "gout")]

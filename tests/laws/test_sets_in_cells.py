@@ -164,6 +164,7 @@ def test_a_member_that_nobody_has_is_found_out() -> None:
     assert not ix.verify(tables, policy(), original=given_tables).passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_one_file_is_given_for_both_tables(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

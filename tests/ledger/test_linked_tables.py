@@ -138,6 +138,7 @@ def test_values_are_those_of_people_who_share_a_history(ledger: ix.Ledger) -> No
     assert found.failures[0].model == "l-diversity (l = 2, column = visits.ill)"
 
 
+@pytest.mark.slow
 def test_rows_without_a_key_are_known_by_all_their_cells(ledger: ix.Ledger) -> None:
     unkeyed = policy(keyed=False)
     ledger.anonymize(tables_of(PATIENTS, VISITS, DRUGS, keyed=False), unkeyed, recipient="R").close()

@@ -58,6 +58,7 @@ def planted(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_releases_that_undo_each_other_raise_exactly_their_notices(planted):
     found = ix.review_ledger(planted / "l.db")
     assert [(notice.kind, notice.entries) for notice in found.notices] == [("joined", (1, 2, 3))]
@@ -73,6 +74,7 @@ def splits():
     return [["ab", "cd"], ["ac", "bd"], ["ad", "bc"]]
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([0, 1, 2]), min_size=1, max_size=5))
 @examples(20, opens_tables=True)
 def test_notices_agree_with_cells_counted_by_hand(tmp_path_factory, chosen):

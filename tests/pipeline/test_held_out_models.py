@@ -76,6 +76,7 @@ def test_classes_of_one_row_and_missing_targets_are_no_mistake(learner):
     assert 0.5 < found.means["release"] <= 1
 
 
+@pytest.mark.slow
 def test_the_command_makes_releases_as_this_one_was_made(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(model_scores, "TREES", 3)

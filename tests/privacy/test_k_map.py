@@ -328,6 +328,7 @@ def test_blank_rows_fit_everybody():
         assert release.verdict.passed
 
 
+@pytest.mark.slow
 @given(sample_and_people(), st.integers(1, 3))
 @examples(12, opens_tables=True)
 def test_a_population_of_several_tables_is_the_join_of_them(tmp_path_factory, drawn, k):

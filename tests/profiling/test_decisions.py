@@ -107,6 +107,7 @@ def test_what_cannot_be_read_is_not_asked_for_ever(tmp_path: Path) -> None:
     assert made.exit_code == 2
 
 
+@pytest.mark.slow
 def test_ranges_are_offered_with_what_they_keep_and_written(asked: dict, tmp_path: Path) -> None:
     kept = asked["kept"]
     assert kept.ways[1].has_ranges

@@ -110,6 +110,7 @@ def test_what_is_open_is_said_and_stops_the_release() -> None:
     ix.anonymize(table, settled.policy).close()
 
 
+@pytest.mark.slow
 def test_what_ranges_would_lose_is_tried_with_the_same_models_and_said() -> None:
     chance = random.Random(8)
     illness = [chance.choice(["flu"] * 3 + ["cold", "gout"]) for _ in range(ROWS)]

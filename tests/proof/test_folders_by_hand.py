@@ -106,6 +106,7 @@ def test_a_folder_with_its_original(folders: dict[str, Path], form: str) -> None
     assert proved[-len(PROVED[form]) - 1] == "manifest.statements"
 
 
+@pytest.mark.slow
 def test_files_and_policies_that_are_others(folders: dict[str, Path], saying: Any) -> None:
     for form, tables in (("one table", 1), ("two tables", 2)):
         files = json.loads((folders[form] / "manifest.json").read_text("utf-8"))["files"]

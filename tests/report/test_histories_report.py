@@ -58,6 +58,7 @@ def fewest_who_fit(release) -> int:
     return min(shared.values())
 
 
+@pytest.mark.slow
 def test_the_chance_is_that_of_the_rarest_events_that_may_be_known(histories):
     tables, policy, release = histories
     fewest = fewest_who_fit(release)

@@ -157,6 +157,7 @@ def test_no_more_rows_than_are_allowed_come_among_their_like(algorithm, most):
         assert alike_rows(found.table) <= most * table.num_rows < alike_rows(free.table)
 
 
+@pytest.mark.slow
 def test_cuts_do_not_follow_chance():
     """Where nothing tells of the target, nearly all tables are cut as if there were none."""
     columns = {"age": ix.quasi(ix.intervals(5)), "height": ix.quasi(ix.intervals(5)), "pay": ix.sensitive()}

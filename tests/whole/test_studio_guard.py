@@ -511,6 +511,7 @@ def test_a_port_that_is_taken_is_refused_with_advice(address):
         serve(port=address.port, opens_browser=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listen", [None, "127.0.0.2"])
 def test_it_listens_on_this_machine_alone_unless_a_container_is_asked(monkeypatch, listen):
     """Whatever it listens on, the guard answers only who calls it by this machine's own name."""
