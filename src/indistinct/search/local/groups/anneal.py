@@ -98,11 +98,11 @@ class Annealing:
         each = total / max(1, groups.number_of_groups)
         passes, begun = groups.passes_a_try * self.tries, watch.share_of_time() / TIME
         for number in range(passes):
-            watch.report("anneal", number, passes)
             share = watch.share_of_time() / TIME
             if least <= 0.0 or share >= 1.0:
                 break
             progress = max(number / passes, (share - begun) / (1.0 - begun))
+            watch.report("anneal", round(100 * progress), 100)
             tries = (number / progress if number else passes) / groups.passes_a_try
             if not groups.try_changes(number, each * self.warm * heat(tries, progress)):
                 break

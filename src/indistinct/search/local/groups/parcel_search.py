@@ -81,7 +81,8 @@ class ParcelSearch:
         reach *= self._total / self._rows
         gained = 0.0
         for start in range(number % step, parcels, SLICE * step):
-            self.watch.report("anneal" if heat else "search", number, None)
+            if heat == 0.0:
+                self.watch.report(f"improving groups, pass {number + 1}", start, parcels)
             if self.watch.time_is_up():
                 return False
             visits = Pass(start, min(parcels, start + SLICE * step), step, reach, heat)
