@@ -35,7 +35,7 @@ DRAWN = 0.3
 
 sys.path.insert(0, str(ROOT / "tests"))
 
-import browser  # noqa: E402  # it lies beside the tests
+from helpers import browser  # noqa: E402  # it lies among the helpers of the tests
 
 JOBS = ("clerk", "manager", "teacher", "nurse", "welder", "driver", "cook")
 ILLNESSES = ("asthma", "diabetes", "flu", "fracture", "hypertension", "migraine", "obesity")
@@ -59,7 +59,9 @@ def main() -> int:
         ledger = Path(folder) / "ledger.db"
         with browser.studio(table) as address, browser.browser() as page:
             page.open(address)
-            _tour(page, Camera(page, folder_of_all), voters, ledger)
+            camera = Camera(page, folder_of_all)
+            _tour(page, camera, voters, ledger)
+            _linked(page, camera, Path(folder))
     return 0
 
 
@@ -90,9 +92,12 @@ def _written(path: Path, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> 
 def _tour(page: Any, camera: Camera, voters: Path, ledger: Path) -> None:
     page.see("Next: columns")
     page.alive()
-    camera.take("table")
+    page.click("#ask")
+    page.see("Use these answers")
+    page.alive()
+    camera.take("table", 980)
     page.go("Columns")
-    page.see("its name says")
+    page.see("its name speaks")
     page.until(lambda: len(page.all("td.values svg")) >= 4, "how values are distributed")
     camera.take("columns", 780)
     _hierarchy(page, camera)
@@ -117,8 +122,11 @@ def _tour(page: Any, camera: Camera, voters: Path, ledger: Path) -> None:
     page.until(lambda: page.all("svg path"), "the curves")
     camera.take("trade-off")
     page.go("Compare")
+    page.choose("#axis", "k-marginal")
+    page.write("#ks", "5, 20, 100")
+    page.click("//label[.//span[text()='samarati']]//input")
     page.click("#compare")
-    page.see("All algorithms")
+    page.see("No release is both safer")
     page.alive()
     camera.take("compare", 980)
     _attack(page, camera, voters)
@@ -164,10 +172,7 @@ def _attack(page: Any, camera: Camera, voters: Path) -> None:
     page.click("#explain")
     page.see("Row 17 ")
     page.alive()
-    camera.take("attack", 1100)
-    page.click("#attack")
-    page.see("Three questions")
-    page.alive()
+    camera.take("attack", 1100, at="#explain")
     camera.take("questions", 860, at="#questions")
 
 
@@ -187,6 +192,27 @@ def _ledger(page: Any, camera: Camera, ledger: Path) -> None:
     page.click("#check-ledger")
     page.see("Joined with")
     camera.take("ledger")
+
+
+def _linked(page: Any, camera: Camera, folder: Path) -> None:
+    """Open visits beside the patients."""
+    draw = random.Random(1865)
+    patients = [(str(number), str(1935 + draw.randrange(70))) for number in range(1000)]
+    visits = [(str(draw.randrange(1000)), draw.choice(("surgery", "medicine"))) for _ in range(1500)]
+    people = _written(folder / "people.csv", ("patient", "born"), patients)
+    stays = _written(folder / "visits.csv", ("patient", "ward"), visits)
+    page.go("Table")
+    page.write("#path", str(people))
+    page.click("#open")
+    page.see("1,000 rows")
+    page.alive()
+    page.write("#another", str(stays))
+    page.click("#add")
+    page.see("1,500 rows")
+    page.alive()
+    page.go("Columns")
+    page.until(lambda: len(page.all("td.values svg")) >= 2, "how values are distributed")
+    camera.take("linked", 980)
 
 
 class Camera:

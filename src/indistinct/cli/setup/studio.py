@@ -13,7 +13,7 @@ from indistinct.errors import PolicyError
 
 def studio(
     tables: Annotated[
-        list[str] | None, argument("[TABLE]...", "The private table to open, or each of several as NAME=TABLE.")
+        list[str] | None, argument("TABLE", "The private table to open, or each of several as NAME=TABLE.")
     ] = None,
     policy: Annotated[Path | None, option("Go on with this policy file.", "--policy", "-p", metavar="FILE")] = None,
     port: Annotated[int, option("The port to listen on; 0 takes a free one.", min=0, max=65535)] = 0,

@@ -192,7 +192,9 @@ class Row:
             controls.Words(
                 "td", f"{choice.distinct:,}" if choice.distinct else "", "number", role="cell", data_head="Distinct"
             )
-            controls.Words("td", f"{choice.missing:,}", "number", role="cell", data_head="Missing")
+            controls.Words(
+                "td", f"{choice.missing:,}" if choice.distinct else "", "number", role="cell", data_head="Missing"
+            )
             with controls.box("td", role="cell", data_head="Weight") as self._weight_cell:
                 self._weight = controls.number(
                     f"Weight of {choice.name}", f"{choice.weight:g}", self.set_weight, bare=True, min="0", step="any"
