@@ -239,7 +239,7 @@ class Camera:
             "  if (e.tagName === 'INPUT') { if (e.type === 'text') e.value = tidy(e.value); }"
             "  else if (e.textContent.startsWith('/')) e.textContent = tidy(e.textContent); });"
         )
-        assert not (wide := self.page.too_wide()), f"{name} does not fit a window of {width} pixels: {wide}"
+        self.page.until(lambda: not self.page.too_wide(), f"{name} to fit a window of {width} pixels")
         tall = min(height, max(720, self.page.driver.execute_script("return document.documentElement.scrollHeight")))
         self.page.resize(width, tall)
         if at:
