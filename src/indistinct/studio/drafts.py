@@ -278,36 +278,22 @@ def read_tree(text: str) -> Nodes:
     >>> read_tree("*\\n  manual\\n    welder\\n  office\\n    clerk")
     {'*': {'manual': ['welder'], 'office': ['clerk']}}
     """
-    root = Twig("")
-    path = [(-1, root)]
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        indent = len(line.expandtabs(2)) - len(line.expandtabs(2).lstrip())
-        while path[-1][0] >= indent:
-            path.pop()
-        twig = Twig(line.strip())
-        if any(other.label == twig.label for other in path[-1][1].below):
-            raise HierarchyError(f"line {number}: the label stands twice below the same parent")
-        path[-1][1].below.append(twig)
-        path.append((indent, twig))
-    if len(root.below) != 1:
+    nested: Nodes = {}
+    for number, (*above, label) in enumerate(paths(text), start=1):
+        below = nested
+        for name in above:
+            below = below[name]
+        if above and label in below:
+            raise HierarchyError(f"label {number}: it stands twice below the same parent")
+        below[label] = {}
+    if sum(len(path) == 1 for path in paths(text)) != 1:
         raise HierarchyError("a tree has one line at the left, its top; indent all others below it")
-    return {root.below[0].label: root.below[0].content()}
+    return {top: _content(below) for top, below in nested.items()}
 
 
-@dataclass(slots=True)
-class Twig:
-    """A label of a tree with what stands below it."""
-
-    label: str
-    below: list[Twig] = field(default_factory=list)
-
-    def content(self) -> Any:
-        """Return what is below as ``tree`` takes it."""
-        if all(not twig.below for twig in self.below):
-            return [twig.label for twig in self.below]
-        return {twig.label: twig.content() for twig in self.below}
+def _content(below: Nodes) -> Any:
+    """Return what is below a label as ``tree`` takes it."""
+    return {label: _content(further) for label, further in below.items()} if any(below.values()) else list(below)
 
 
 def move_label(text: str, path: Sequence[str], goal: Sequence[str]) -> str:

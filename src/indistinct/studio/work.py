@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from indistinct.release import Release
     from indistinct.search import Frontier, Solution
 
+NO_MAP = {"utility": "", "formula": "", "ks": ""}
 SAME_MEANING = (
     ("birth", "dob", "birthdate", "birthday", "dateofbirth", "born", "geburtsdatum"),
     ("sex", "gender", "geschlecht"),
@@ -61,6 +62,8 @@ class Work(Opened):
     solutions: list[Solution] = field(default_factory=list)
     frontier: Frontier | None = None
     comparison: Comparison | None = None
+    map_asked: dict[str, str] = field(default_factory=lambda: dict(NO_MAP))
+    """What is asked of a map of risk and utility, as it was typed."""
     external: External | None = None
     linked: LinkReport | None = None
     attacked: AttackRun | None = None
@@ -100,7 +103,7 @@ class Work(Opened):
                 self.release.close()
             self.release, self.released_heads, self._released_text, self._made_by = None, {}, "", ""
         self.frontier, self.comparison, self.solutions = None, None, []
-        self._explored_text = {}
+        self._explored_text, self.map_asked = {}, dict(NO_MAP)
         self._forget_findings()
 
     def _forget_findings(self) -> None:

@@ -211,7 +211,7 @@ class OneRow:
 
     def __init__(self, work: Work, desk: Desk) -> None:
         self.work, self.desk = work, desk
-        self.number = "1"
+        self.typed = {"row": "1"}
         self.found: RowRisk | None = None
 
     def show(self) -> None:
@@ -228,17 +228,20 @@ class OneRow:
             )
             with controls.box("div", "row-line"):
                 controls.number(
-                    "Row, from 1", self.number, self._set_number, live=True, min="1", max=str(self.work.rows), id="row"
+                    "Row, from 1",
+                    "1",
+                    controls.setter_of(self.typed, "row"),
+                    live=True,
+                    min="1",
+                    max=str(self.work.rows),
+                    id="row",
                 )
                 controls.button("Explain", self.explain, id="explain")
             self.answer()
 
-    def _set_number(self, text: str) -> None:
-        self.number = text
-
     def explain(self) -> None:
         """Work it out beside the page."""
-        text = self.number.strip()
+        text = self.typed["row"].strip()
         if not text.isdecimal():
             self.desk.fail("write the number of a row, from 1")
             return

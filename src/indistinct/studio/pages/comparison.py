@@ -42,7 +42,7 @@ def _choose(work: Work, desk: Desk) -> None:
     if work.links:
         offered = [name for name in offered if declared_class(name).links_tables]
     chosen = {name: True for name in USUAL if name in offered}
-    said = {"utility": "", "formula": "", "ks": ""}
+    said = work.map_asked
 
     def go() -> None:
         names = [name for name, is_on in chosen.items() if is_on]
@@ -69,13 +69,20 @@ def _choose(work: Work, desk: Desk) -> None:
             else:
                 models = {f"target={name}": f"a model of {name} can be trained" for name in _released(work)}
                 options = {"": "not asked: no map", **AXES, **models}
-                controls.choice("A release is useful if", options, "", controls.setter_of(said, "utility")).props(
-                    "id=axis"
-                )
+                controls.choice(
+                    "A release is useful if", options, said["utility"], controls.setter_of(said, "utility")
+                ).props("id=axis")
                 hint = "if that is it, such as stay ~ age"
-                controls.text("Regression", "", controls.setter_of(said, "formula"), hint=hint, live=True, id="formula")
+                controls.text(
+                    "Regression",
+                    said["formula"],
+                    controls.setter_of(said, "formula"),
+                    hint=hint,
+                    live=True,
+                    id="formula",
+                )
             hint = "several with commas between; empty: as the policy says"
-            controls.text("k", "", controls.setter_of(said, "ks"), hint=hint, live=True, id="ks")
+            controls.text("k", said["ks"], controls.setter_of(said, "ks"), hint=hint, live=True, id="ks")
         controls.button("Compare", go, "primary", id="compare")
 
 

@@ -72,12 +72,8 @@ def _which(work: Work, desk: Desk) -> None:
                 controls.Words("p", BUDGET, "quiet small")
                 with controls.box("div", "row-line"):
                     for name, letter in (("epsilon", "ε"), ("delta", "δ")):
-                        heard = partial(_remember, typed, name)
+                        heard = controls.setter_of(typed, name)
                         controls.number(f"{letter} of each source", "", heard, live=True, min="0", step="any", id=name)
-
-
-def _remember(typed: dict[str, str], name: str, text: str) -> None:
-    typed[name] = text
 
 
 def _budget(epsilon: str, delta: str) -> tuple[float, float] | None:
@@ -97,9 +93,7 @@ class EntriesCard:
         self.work = work
         self.desk = desk
         self.rows: list[list[Any]] | None = None
-        self.recipient = ""
-        self.purpose = ""
-        self.review = ""
+        self.typed = {"recipient": "", "purpose": "", "review": ""}
         self.spent: list[str] = []
         self.due: list[int] = []
         self.key: list[str] = []
@@ -110,9 +104,10 @@ class EntriesCard:
         if self.work.tables and not self.work.mistakes():
             with controls.card("A release to somebody"):
                 with controls.box("div", "row-line"):
-                    controls.text("Recipient", "", self._set_recipient, live=True, wide=False, id="recipient")
-                    controls.text("Purpose", "", self._set_purpose, live=True)
-                    controls.text("Review on", "", self._set_review, live=True, wide=False, id="review", type="date")
+                    for name, label in (("recipient", "Recipient"), ("purpose", "Purpose"), ("review", "Review on")):
+                        kind: dict[str, Any] = {"type": "date"} if name == "review" else {}
+                        heard, wide = controls.setter_of(self.typed, name), name == "purpose"
+                        controls.text(label, "", heard, live=True, wide=wide, id=name, **kind)
                 self._ask_key()
                 with controls.box("div", "row-line").style("margin-top: 12px"):
                     controls.button("Check only", self._check, id="check-ledger")
@@ -121,15 +116,6 @@ class EntriesCard:
         with controls.card("Entries"):
             self.entries()
         ui.timer(0.05, self._load, once=True)
-
-    def _set_recipient(self, text: str) -> None:
-        self.recipient = text
-
-    def _set_purpose(self, text: str) -> None:
-        self.purpose = text
-
-    def _set_review(self, text: str) -> None:
-        self.review = text
 
     def _ask_key(self) -> None:
         """Ask by which columns together people are recognised; those of several tables are by their keys."""
@@ -149,13 +135,14 @@ class EntriesCard:
 
     def _check(self) -> None:
         def work(watch: Watch) -> None:
-            self.finding = self.work.check_ledger(self.recipient, self.key or None, watch)
+            self.finding = self.work.check_ledger(self.typed["recipient"], self.key or None, watch)
 
         self.desk.run("Checking", work, self.result.refresh)
 
     def _enter(self) -> None:
         def work(watch: Watch) -> None:
-            self.work.enter(self.recipient, self.purpose, self.key or None, watch, review=self.review.strip() or None)
+            said = self.typed
+            self.work.enter(said["recipient"], said["purpose"], self.key or None, watch, review=said["review"].strip())
 
         self.desk.run("Releasing", work, _again)
 

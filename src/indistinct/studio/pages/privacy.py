@@ -105,36 +105,43 @@ def _model(
             for key, usual in known.usual.items():
                 _number(model, key, key.replace("_", " "), isinstance(usual, int), changed)
             for key, meaning in known.optional.items():
-                _number_or_none(model, key, meaning, changed)
+                heard = _setter_or_none(model, key, read_number, changed)
+                shown: dict[str, Any] = {"step": "1", "min": "1", "placeholder": "all", "id": f"{model['model']}-{key}"}
+                controls.number(meaning, model.get(key, ""), heard, live=True, **shown)
             if "population" in model:
                 _population(model, changed)
             if known.asks_sensitive:
-                _column(work, model, changed)
+                names = [name for name, choice in work.columns.items() if choice.role == "sensitive"]
+                options = {"": "every sensitive column", **{name: name for name in names}}
+                heard = _setter_or_none(model, "column", str, changed)
+                controls.choice("Asks about", options, model.get("column", ""), heard)
 
 
 def _number(model: dict[str, Any], key: str, label: str, is_whole: bool, changed: Callable[[], Any]) -> None:
+    if isinstance(model.get(key), Mapping):  # a limit for each value: a policy file says which
+        controls.Words("p", f"{label}: {term_words(model[key])}", "small").style("margin: 0")
+        return
+
     def heard(text: str) -> None:
         model[key] = read_number(text)
         changed()
 
-    if isinstance(model.get(key), Mapping):  # a limit for each value: a policy file says which
-        controls.Words("p", f"{label}: {term_words(model[key])}", "small").style("margin: 0")
-        return
     step = "1" if is_whole else "any"
     controls.number(label, model.get(key, ""), heard, live=True, step=step, min="0", id=f"{model['model']}-{key}")
 
 
-def _number_or_none(model: dict[str, Any], key: str, meaning: str, changed: Callable[[], Any]) -> None:
-    """Show a number that may be left out; an empty field takes it out of the model."""
+def _setter_or_none(
+    model: dict[str, Any], key: str, read: Callable[[str], Any], changed: Callable[[], Any]
+) -> Callable[[str], None]:
+    """Return what notes a term that may be left out: an empty field takes it out of the model."""
 
     def heard(text: str) -> None:
         model.pop(key, None)
         if text.strip():
-            model[key] = read_number(text)
+            model[key] = read(text.strip())
         changed()
 
-    shown: dict[str, Any] = {"step": "1", "min": "1", "placeholder": "all", "id": f"{model['model']}-{key}"}
-    controls.number(meaning, model.get(key, ""), heard, live=True, **shown)
+    return heard
 
 
 def _population(model: dict[str, Any], changed: Callable[[], Any]) -> None:
@@ -143,19 +150,6 @@ def _population(model: dict[str, Any], changed: Callable[[], Any]) -> None:
         changed()
 
     controls.text("Table of the population", str(model["population"]), heard, hint="its path", live=True)
-
-
-def _column(work: Work, model: dict[str, Any], changed: Callable[[], Any]) -> None:
-    names = [name for name, choice in work.columns.items() if choice.role == "sensitive"]
-
-    def heard(name: str) -> None:
-        model.pop("column", None)
-        if name:
-            model["column"] = name
-        changed()
-
-    options = {"": "every sensitive column", **{name: name for name in names}}
-    controls.choice("Asks about", options, model.get("column", ""), heard)
 
 
 def _budget(work: Work, changed: Callable[[], Any]) -> None:
@@ -199,14 +193,14 @@ def _algorithm(work: Work, changed: Callable[[], Any]) -> None:
             options = options_of(known.get(work.algorithm))
             if "measure" in options:
                 usual = str(work.options.get("measure", usual_value(known[work.algorithm], "measure")))
-                controls.choice("Measure to optimize", list(MEASURES), usual, set_measure)
+                controls.choice("Measure to optimize", list(MEASURES), usual, lambda name: set_option("measure", name))
             if "random_raise" in options:
                 hint = "share of labels that chance raises, so that none can be sharpened; 0.1 costs up to 10 %"
                 given = str(work.options.get("random_raise", 0))
                 controls.number(
                     "Random raise",
                     given,
-                    set_random_raise,
+                    lambda text: set_option("random_raise", read_number(text)),
                     hint=hint,
                     min="0",
                     max="0.5",
@@ -219,12 +213,8 @@ def _algorithm(work: Work, changed: Callable[[], Any]) -> None:
         fields.refresh()
         changed()
 
-    def set_random_raise(text: str) -> None:
-        work.options = {**work.options, "random_raise": read_number(text)}
-        changed()
-
-    def set_measure(name: str) -> None:
-        work.options = {**work.options, "measure": name}
+    def set_option(name: str, value: Any) -> None:
+        work.options = {**work.options, name: value}
         changed()
 
     fields()

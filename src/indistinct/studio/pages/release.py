@@ -16,7 +16,7 @@ from indistinct.showing.words import counted, term_words
 from indistinct.studio.widgets import controls, lattice_chart
 from indistinct.studio.widgets.controls import RAMP
 from indistinct.studio.widgets.page_frame import Desk, frame, needs_table, next_step, show_verdict
-from indistinct.studio.widgets.utility_card import UtilityCard
+from indistinct.studio.widgets.utility_card import utility_card
 from indistinct.studio.work import Work
 
 LEAD = "The search finds a release that satisfies the policy; then the release is counted again, by other code."
@@ -50,7 +50,7 @@ def page(work: Work, query: Mapping[str, str]) -> None:
                 controls.notice("note", "Something was changed since this release was made. Run again to follow it.")
             _summary(work, desk)
             _before_and_after(work)
-            UtilityCard(work, desk, "/release").show()
+            utility_card(work, desk, "/release")
         if not mistakes:
             _solutions(work, desk, query)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -64,11 +65,13 @@ class Explorer:
             controls.notice("note", f"What {named} would cost beside it is not counted here; Compare counts it.")
         with controls.box("div", "two"):
             with controls.card("Choose"):
-                controls.choice("Measure", list(self.frontier.losses), self.measure, self._set_measure)
+                controls.choice("Measure", list(self.frontier.losses), self.measure, partial(self._set, "measure"))
                 ui.element("div").style("height: 14px")
-                controls.slider("k: people hide among", len(self.frontier.ks) - 1, self.k, self._set_k).props("id=k")
+                controls.slider(
+                    "k: people hide among", len(self.frontier.ks) - 1, self.k, partial(self._set, "k")
+                ).props("id=k")
                 ui.element("div").style("height: 10px")
-                controls.slider("Rows that may be left out", len(LIMITS) - 1, self.limit, self._set_limit)
+                controls.slider("Rows that may be left out", len(LIMITS) - 1, self.limit, partial(self._set, "limit"))
                 self.cost()
             with controls.card("Loss for every k"):
                 self.chart = ui.echart(self._options(), renderer="svg").style("height: 380px; width: 100%")
@@ -101,16 +104,8 @@ class Explorer:
         self.work.max_suppression = limit
         ui.navigate.to("/release")
 
-    def _set_k(self, place: int) -> None:
-        self.k = place
-        self._redraw()
-
-    def _set_limit(self, place: int) -> None:
-        self.limit = place
-        self._redraw()
-
-    def _set_measure(self, name: str) -> None:
-        self.measure = name
+    def _set(self, name: str, value: Any) -> None:
+        setattr(self, name, value)
         self._redraw()
 
     def _redraw(self) -> None:

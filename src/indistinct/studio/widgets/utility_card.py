@@ -1,4 +1,4 @@
-"""UtilityCard: whether analyses of the release give what they give of the private table, asked and shown."""
+"""Whether analyses of the release give what they give of the private table, asked and shown."""
 
 from __future__ import annotations
 
@@ -20,46 +20,34 @@ SHOWN_PAIRS = 10
 """Pairs of columns that are drawn, those that moved most."""
 
 
-class UtilityCard:
-    """Asks for a regression and a column to predict, and shows what the release is worth for them."""
+def utility_card(work: Work, desk: Desk, address: str) -> None:
+    """Ask for a regression and a column to predict, and show what the release is worth for them."""
+    typed = {"formula": "", "target": ""}
 
-    def __init__(self, work: Work, desk: Desk, address: str) -> None:
-        self.work, self.desk, self.address = work, desk, address
-        self.formula, self.target = "", ""
-
-    def show(self) -> None:
-        """Show the form, and what was found."""
-        with controls.card("Does an analysis still hold?"):
-            release = self.work.release
-            if refusal := self.work.refusal("utility") or (
-                "" if release and release.form.shows_recoding else NO_LABELS
-            ):
-                controls.Words("p", refusal, "quiet")
-                return
-            controls.Words("p", LEAD, "quiet small")
-            with controls.box("div", "row-line"):
-                controls.text("A regression, such as stay ~ age + sex", "", self._say_formula, live=True, id="formula")
-                columns = {"": "no model", **{name: name for name in self.work.released_columns()}}
-                controls.choice("Train a model of", columns, "", self._say_target)
-                controls.button("Measure", self._measure, id="utility")
-            if self.work.utility is not None:
-                _show_utility(self.work.utility)
-            if self.work.model is not None:
-                _show_model(self.work.model)
-
-    def _say_formula(self, text: str) -> None:
-        self.formula = text.strip()
-
-    def _say_target(self, name: str) -> None:
-        self.target = name
-
-    def _measure(self) -> None:
-        formulas, target = [self.formula] if self.formula else [], self.target or None
-        self.desk.run(
+    def measure() -> None:
+        formulas, target = [typed["formula"]] if typed["formula"].strip() else [], typed["target"] or None
+        desk.run(
             "Measuring utility",
-            lambda watch: self.work.measure_utility(formulas, target, watch),
-            lambda: ui.navigate.to(self.address),
+            lambda watch: work.measure_utility(formulas, target, watch),
+            lambda: ui.navigate.to(address),
         )
+
+    with controls.card("Does an analysis still hold?"):
+        release = work.release
+        if refusal := work.refusal("utility") or ("" if release and release.form.shows_recoding else NO_LABELS):
+            controls.Words("p", refusal, "quiet")
+            return
+        controls.Words("p", LEAD, "quiet small")
+        with controls.box("div", "row-line"):
+            heard = controls.setter_of(typed, "formula")
+            controls.text("A regression, such as stay ~ age + sex", "", heard, live=True, id="formula")
+            columns = {"": "no model", **{name: name for name in work.released_columns()}}
+            controls.choice("Train a model of", columns, "", controls.setter_of(typed, "target"))
+            controls.button("Measure", measure, id="utility")
+        if work.utility is not None:
+            _show_utility(work.utility)
+        if work.model is not None:
+            _show_model(work.model)
 
 
 def _show_utility(found: Utility) -> None:
