@@ -33,10 +33,8 @@ STILL_TOO_LONG: set[str] = set()
 STILL_TOO_FULL: set[str] = set()
 STILL_WITHOUT_SHAPE = {
     "search/full_domain/best_node/value_counter.py _judge_in_cells",
-    "studio/pages/privacy.py _column",
     "studio/pages/privacy.py _model",
     "studio/pages/privacy.py _number",
-    "studio/pages/privacy.py _number_or_none",
     "studio/pages/privacy.py _population",
 }
 """Functions that take a tuple of anything, or options by their names in a dictionary."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any
 
 from nicegui import ui
@@ -131,7 +131,7 @@ def _number(model: dict[str, Any], key: str, label: str, is_whole: bool, changed
 
 
 def _setter_or_none(
-    model: dict[str, Any], key: str, read: Callable[[str], Any], changed: Callable[[], Any]
+    model: MutableMapping[str, Any], key: str, read: Callable[[str], Any], changed: Callable[[], Any]
 ) -> Callable[[str], None]:
     """Return what notes a term that may be left out: an empty field takes it out of the model."""
 
