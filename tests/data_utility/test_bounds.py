@@ -280,6 +280,17 @@ def test_what_cannot_be_asked_is_refused(query):
         ix.bounds(pa.table({"age": ["3"], "sex": ["f"], "paid": ["1"]}), "mean(age)", POLICY, between={"age": (0, 2)})
 
 
+@pytest.mark.parametrize("between", [{"age": ["2", "3"]}, {"sex": ["x"]}, {"sex": (0, 1)}, {"paid": ["1"]}])
+def test_what_cannot_be_possible_is_refused(between):
+    with pytest.raises(ix.PolicyError):
+        ix.bounds(
+            pa.table({"age": ["[1, 3]"], "sex": ["f"], "paid": ["1"]}),
+            "mean(paid) where sex=f and age<2",
+            POLICY,
+            between=between,
+        )
+
+
 def test_queries_are_read():
     found = BoundsQuery.parse("rate(`my ill`=flu) where `a b`!=x and age<3 by sex")
     assert (found.hit.column, found.hit.value, found.where[0].column, found.by) == ("my ill", "flu", "a b", "sex")

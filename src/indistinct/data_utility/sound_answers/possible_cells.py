@@ -103,18 +103,15 @@ class PossibleCells:
 
         ``between`` is what the analyst knows to be possible; ``is_whole`` says that all numbers are whole.
         """
-        if between is not None and all(isinstance(one, str) for one in between) and not is_whole:
-            return cls(
-                name,
-                tuple(_possible_texts(cover, frozenset(map(str, between))) for cover in column.covers),
-                False,
-                column,
-            )
-        is_number = all(_holds_numbers(cover, column) for cover in column.covers) and any(
-            not _says_nothing(cover) for cover in column.covers
-        )
+        holds_numbers = all(_holds_numbers(cover, column) for cover in column.covers)
+        is_number = holds_numbers and any(not _says_nothing(cover) for cover in column.covers)
+        if between is not None and all(isinstance(one, str) for one in between):
+            if is_number or is_whole or any(cover.span is not None for cover in column.covers):
+                raise PolicyError(f"between: {name!r} holds numbers; say the least and the greatest that are possible")
+            values = frozenset(map(str, between))
+            return cls(name, tuple(_possible_texts(cover, values) for cover in column.covers), False, column)
         is_number = is_number or between is not None or is_whole
-        if is_number and not all(_holds_numbers(cover, column) for cover in column.covers):
+        if is_number and not holds_numbers:
             raise PolicyError(f"column {name!r}: it holds no numbers, so none can be said to be possible")
         labels = tuple(_possible(cover, column, is_number, between, is_whole) for cover in column.covers)
         return cls(name, labels, is_number, column)

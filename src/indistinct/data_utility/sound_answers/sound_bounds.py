@@ -26,6 +26,8 @@ from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 
 MOST_GROUPS = 50
+MOST_TERMS = 50
+"""Terms of a linear model whose predictors are generalized; each pair of them is bounded by itself."""
 COMPARED_GROUPS = 8
 """Groups of which all pairs are compared."""
 
@@ -216,7 +218,7 @@ class _Cells:
             found = np.array(ends).reshape(-1, 2)[kinds[column.name]]
         elif asked.column is not None:
             if not self.columns[asked.column].is_number or self.columns[asked.column].column.reader.is_of_dates:
-                raise PolicyError(f"query: {asked.column!r} holds no numbers that have a mean")
+                raise PolicyError(f"query: {asked.column!r} holds no numbers, as a mean and a linear model need")
             found = np.array([_numbers(one) for one in left[asked.column]]).reshape(-1, 2)[kinds[asked.column]]
         else:
             found = np.zeros((rows, 2))
@@ -362,6 +364,10 @@ def _linear(cells: _Cells, asked: BoundsQuery) -> tuple[BoundedAnswer, ...]:
         predictors.append(PossiblePredictor.of_categories(name, values, may_be))
     entries = found.entries
     possible = ModelRows(tuple(predictors), entries.low, entries.high, entries.rows, entries.is_sure)
+    if len(possible.titles) > MOST_TERMS and not possible.is_exact:
+        raise PolicyError(
+            f"query: the model has {len(possible.titles)} terms; of generalized columns {MOST_TERMS} at most"
+        )
     return tuple(
         BoundedAnswer(
             one.term,
