@@ -91,7 +91,9 @@ def _asked(release: Any, policy: ix.Policy, cells: dict[str, Any], question: tup
     error = np.sqrt(np.diag(inverse) * ((y - x @ truth) ** 2).sum() / max(1, len(y) - x.shape[1]))
     at = next(place for place, title in enumerate(titles) if title.partition("=")[0] == term)
     possible = {name: sorted(set(own)) for name, own in cells.items()}  # as a codebook says it
-    answers = ix.bounds(release, query, policy, between=possible | {"age": (17, 90), "rich": (0, 1)}).answers
+    ages = cells["age"].astype(int)
+    between = possible | {"age": (int(ages.min()), int(ages.max())), "rich": (0, 1)}
+    answers = ix.bounds(release, query, policy, between=between).answers
     answer = next((one for one in answers if one.group == titles[at]), answers[0])
     is_inside = (answer.low is None or answer.low <= truth[at] + 1e-9) and (
         answer.high is None or truth[at] - 1e-9 <= answer.high
