@@ -191,7 +191,7 @@ ALGORITHMS: Registry[Algorithm] = Registry(
         "regroup": "search.local.regroup:Regroup",
         "mondrian": "search.local.mondrian:Mondrian",
         "k-similar": "search.local.k_similar:KSimilar",
-        "mu-argus": "search.mu_argus.mu_argus:MuArgus",
+        "mu-argus": "search.mu_argus.dialogue:MuArgus",
         "top-down": "search.local.top_down:TopDown",
         "lossy-join": "search.two_tables.lossy_join:LossyJoin",
         "anatomy": "search.two_tables.anatomy:Anatomy",

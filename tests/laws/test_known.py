@@ -22,7 +22,7 @@ from indistinct.policy.files.policy_entries import policy_schema
 from indistinct.policy.files.policy_file import parse_policy, policy_toml
 from indistinct.policy.stated_policy import policy_digest
 from indistinct.search import Task, set_counts
-from indistinct.search.full_domain.best_node.set_counter import SetCounter
+from indistinct.search.full_domain.best_node.counters import SetCounter
 from indistinct.search.full_domain.frontier import sweep
 from indistinct.search.full_domain.solutions import minimal_solutions
 from indistinct.search.set_counts import SetCounts

@@ -167,7 +167,7 @@ def test_kernels_use_nothing_of_numpy_whose_inner_functions_share_a_name(path):
     """numba links a function by its name, its types and a number that begins anew in every process.
 
     Its sorts are inner functions of one name, whatever they compare. So one from the cache could be taken for another
-    that was compiled here, and kernels would return wrong numbers. ``counting/kernels/ordering.py`` has sorts of ours.
+    that was compiled here, and kernels would return wrong numbers. ``counting/kernels/grouping.py`` has sorts of ours.
     """
     tree = ast.parse(path.read_text("utf-8"))
     for function in tree.body:

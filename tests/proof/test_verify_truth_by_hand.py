@@ -47,7 +47,7 @@ from indistinct.proof.truth.person_trees import (
     SingleTable,
     _moment,
 )
-from indistinct.recoding.people_facts import PeopleFacts
+from indistinct.recoding.recoding import PeopleFacts
 
 Cell = str | None
 

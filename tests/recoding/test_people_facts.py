@@ -22,7 +22,7 @@ from indistinct.engine import open_table
 from indistinct.policy import Person
 from indistinct.proof.people_recount import released_people_check
 from indistinct.recoding import SUPPRESSED, Pieces
-from indistinct.recoding.people_facts import PeopleFacts
+from indistinct.recoding.recoding import PeopleFacts
 
 VISITS = pa.table(
     {

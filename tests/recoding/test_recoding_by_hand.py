@@ -29,9 +29,8 @@ from indistinct.recoding.group_labels import (
 )
 from indistinct.recoding.label_texts import Cover, range_label, read_label, set_label
 from indistinct.recoding.linked import LinkedRecoding
-from indistinct.recoding.people_facts import PeopleFacts
-from indistinct.recoding.raised import RaisedRecoding
-from indistinct.recoding.recoding import Labels, distinct
+from indistinct.recoding.local import RaisedRecoding
+from indistinct.recoding.recoding import Labels, PeopleFacts, distinct
 from indistinct.recoding.table_plans import draw_days, people_gone, shifts_by, table_plans, with_shifts
 
 Cell = str | None

@@ -31,7 +31,7 @@ from indistinct.progress import Watch
 from indistinct.quality import NCP
 from indistinct.search.algorithm import refusal
 from indistinct.search.local.groups.space import Space
-from indistinct.search.m_invariance.swap_rows import swap_rows
+from indistinct.search.m_invariance.m_invariant import swap_rows
 from indistinct.search.m_invariance.value_buckets import _nearest, _numbers
 from search.test_mingen_cell import task_for
 

@@ -20,9 +20,8 @@ from helpers.profiles import examples
 from indistinct.counting import FrequencyList, encode_eligible
 from indistinct.engine import open_table
 from indistinct.search import Task
-from indistinct.search.mu_argus.blanking import least_hitting_set
-from indistinct.search.mu_argus.dialogue import MOST_COMBINATIONS
-from indistinct.search.mu_argus.mu_argus import MuArgus
+from indistinct.search.mu_argus.dialogue import MOST_COMBINATIONS, MuArgus
+from indistinct.search.mu_argus.rare_combinations import least_hitting_set
 
 QUASI = ("Race", "BirthDate", "Gender", "ZIP")
 TAGS = {"BirthDate": 1, "Gender": 2, "ZIP": 2, "Race": 3}

@@ -20,10 +20,10 @@ from indistinct.progress import Watch
 from indistinct.quality import NCP, Loss, NonUniformEntropy, Precision
 from indistinct.recoding import LocalRecoding
 from indistinct.search import Task
+from indistinct.search.local import regroup
 from indistinct.search.local.groups import anneal as annealing
-from indistinct.search.local.groups import parcel_search
 from indistinct.search.local.groups.anneal import Annealing
-from indistinct.search.local.groups.kernels import group_costs, near_tuples, regrouping
+from indistinct.search.local.groups.kernels import near_tuples, regrouping
 from indistinct.search.local.groups.kernels.acceptance import RANDOM
 from indistinct.search.local.groups.kernels.near_tuples import NOBODY
 from indistinct.search.local.groups.kernels.parcel_groups import FREE, GROUP, LENDER, LOGGED, OWNER, ROWS, TUPLE
@@ -207,16 +207,16 @@ def test_spans_cost_what_their_lowest_labels_cost(kind, measure):
     rng, numbers = np.random.default_rng(2), prices.numbers
     kinds = set()
     for column, size in enumerate(space.sizes.tolist()):
-        if prices.columns[column, group_costs.KIND] == group_costs.SET:
+        if prices.columns[column, near_tuples.KIND] == near_tuples.SET:
             continue
-        kinds.add(int(prices.columns[column, group_costs.KIND]))
+        kinds.add(int(prices.columns[column, near_tuples.KIND]))
         low, high = np.sort(rng.integers(0, size, (2, 200)), axis=0)
         spans = np.zeros((200, len(columns)), np.int64), np.zeros((200, len(columns)), np.int64)
         alone = space.run_costs(*spans)
         spans[0][:, column], spans[1][:, column] = low, high
-        found = [group_costs.span_cost(column, *ends, prices.columns, numbers) for ends in zip(low, high, strict=True)]
+        found = [near_tuples.span_cost(column, *ends, prices.columns, numbers) for ends in zip(low, high, strict=True)]
         assert np.allclose(found, space.run_costs(*spans) - alone)
-    assert kinds >= ({group_costs.STEPS, group_costs.TABLE} if kind == "hierarchy" else {group_costs.RANGE})
+    assert kinds >= ({near_tuples.STEPS, near_tuples.TABLE} if kind == "hierarchy" else {near_tuples.RANGE})
 
 
 @pytest.mark.slow
@@ -336,9 +336,9 @@ def _groups_of(pieces):
 @pytest.mark.parametrize(("threads", "k"), [(2, 3), (3, 2), (4, 6)])
 def test_threads_share_groups_and_what_is_lent(monkeypatch, threads, k):
     """Each works on groups of its own, so what they give together is valid, never dearer, and lends what there is."""
-    monkeypatch.setattr(parcel_search, "FEWEST_GROUPS", 5)
+    monkeypatch.setattr(regroup, "FEWEST_GROUPS", 5)
     divided = []
-    divide = parcel_search.ParcelSearch.divide
+    divide = regroup.ParcelSearch.divide
 
     def watched(search):
         divide(search)
@@ -351,7 +351,7 @@ def test_threads_share_groups_and_what_is_lent(monkeypatch, threads, k):
         assert sorted(np.concatenate(own).tolist()) == np.flatnonzero(facts[:, ROWS] == 0).tolist()
         assert (sum(part.spare for part in parts) == search.groups.spare).all()
 
-    monkeypatch.setattr(parcel_search.ParcelSearch, "divide", watched)
+    monkeypatch.setattr(regroup.ParcelSearch, "divide", watched)
     frequencies = synthetic(1500, 6, sizes=(3, 8, 40))
     space = Space.of(frequencies, NCP())
     losses = []

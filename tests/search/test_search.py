@@ -28,10 +28,9 @@ from indistinct.registry import MEASURES
 from indistinct.search import Task
 from indistinct.search.full_domain.best_node import branch_and_bound, counters
 from indistinct.search.full_domain.best_node.branch_and_bound import BranchAndBound, counter_for
-from indistinct.search.full_domain.best_node.counters import GroupCounter, TupleCounter
+from indistinct.search.full_domain.best_node.counters import GroupCounter, SetCounter, TupleCounter
 from indistinct.search.full_domain.best_node.incumbent import DIGITS
 from indistinct.search.full_domain.best_node.kernels import node_counts as counting
-from indistinct.search.full_domain.best_node.set_counter import SetCounter
 from indistinct.search.full_domain.frontier import sweep
 from indistinct.search.full_domain.lattice import Search
 from indistinct.testing import tasks

@@ -16,7 +16,7 @@ from helpers.profiles import examples
 from indistinct.errors import PolicyError
 from indistinct.policy.algorithms import PredictionTarget
 from indistinct.search.kernels.target_spread import tells
-from indistinct.search.local.kernels import column_widths, cut_scores, cutting
+from indistinct.search.local.kernels import cut_scores, cutting
 from indistinct.search.local.kernels.target_scores import ListedCuts, TargetSums, score_for_target
 from search.test_repair_by_rebuilding import check
 from search.test_value_counter import searches, task_of
@@ -47,8 +47,8 @@ def test_the_boundary_is_the_one_that_saves_most(rows, least, is_number):
     best = max(gains.values(), default=0.0)
     values, targets = (np.array(one) for one in zip(*rows, strict=True))
     size = 6
-    axes = column_widths.Axes(
-        kinds=np.array([column_widths.RANGE]),
+    axes = cutting.Axes(
+        kinds=np.array([cutting.RANGE]),
         sizes=np.array([size]),
         offsets=np.array([0]),
         labels=np.arange(size),

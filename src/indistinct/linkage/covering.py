@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from indistinct.array_types import Array
-from indistinct.counting.kernels.ordering import order_of
+from indistinct.counting.kernels.grouping import order_of
 from indistinct.kernel import kernel
 
 LEAF = 8

@@ -19,7 +19,7 @@ from indistinct.privacy.model import PrivacyModel
 from indistinct.proof.checks import Check, knows_few, model_check
 from indistinct.proof.known_columns import CodedTuples, KnownColumns
 from indistinct.proof.truth.person_trees import Numbers, PersonTrees, SingleTable, linked_people_checks
-from indistinct.recoding.people_facts import PeopleFacts
+from indistinct.recoding.recoding import PeopleFacts
 from indistinct.release.manifest import Facts, StatedPeople
 
 

@@ -14,10 +14,7 @@ from indistinct.engine.plans import LocalPlan
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 from indistinct.recoding.full_domain import FullDomainRecoding
-from indistinct.recoding.recoding import SUPPRESSED
-
-TOLD = frozenset(["precision", "discernibility", "average-group-size", "distinct-tuples"])
-"""Measures that follow from the released cells and the hierarchies."""
+from indistinct.recoding.recoding import SUPPRESSED, TOLD
 
 
 @dataclass(frozen=True, slots=True, eq=False)

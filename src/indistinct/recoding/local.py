@@ -14,7 +14,7 @@ from indistinct.engine.plans import LocalPlan
 from indistinct.policy import Policy
 from indistinct.policy.algorithms import LabelKind
 from indistinct.recoding.group_labels import lack_labels, lowest_labels
-from indistinct.recoding.recoding import SUPPRESSED, GroupedRecoding, Labels, Pieces, Recoding, distinct
+from indistinct.recoding.recoding import SUPPRESSED, TOLD, GroupedRecoding, Labels, Pieces, Recoding, distinct
 from indistinct.recoding.saved import SavedRecoding
 
 
@@ -142,3 +142,24 @@ class LocalRecoding(GroupedRecoding):
         labels = tuple(self.labels[other] for other in others)
         found = self.of_labels(plain, pieces, labels, self.codes[others]).with_promise_of(self)
         return found if position is not None else replace(found, bound=self.bound, gap=self.gap)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RaisedRecoding(LocalRecoding):
+    """A local recoding of which nobody may learn which labels were raised.
+
+    So it says nothing of its own quality but what the released cells say anyway: not how far it is from the best, no
+    measure that compares with the values below the labels, and not that time was up, which it never is for a table
+    that is left as it is.
+    """
+
+    takes_bound: ClassVar[bool] = False
+
+    def tells_measure(self, name: str) -> bool:
+        """Only what follows from the released cells is told."""
+        return name in TOLD
+
+    @property
+    def states_cut_short(self) -> bool:
+        """A release says nothing of whether a time limit ended the algorithm."""
+        return False

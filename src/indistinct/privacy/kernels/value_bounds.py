@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.array_types import FloatArray, IntArray
-from indistinct.counting.kernels.ordering import total_of
+from indistinct.counting.kernels.grouping import total_of
 from indistinct.kernel import kernel
 from indistinct.privacy.kernels.rule_kinds import (
     CLOSE,

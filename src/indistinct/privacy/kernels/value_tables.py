@@ -7,7 +7,7 @@ table has the values of all sensitive columns beside each other.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -153,8 +153,25 @@ def unsafe_rows(cells: Any, least: int, most: int, judging: Any) -> int:
     return _find_unsafe(cells, number, least, most, judging, np.empty(number, np.bool_))
 
 
+class CellScratch(NamedTuple):
+    """Room for the values of groups.
+
+    ``group_at``  (places,) int32: the group of each place, -1 where it has too few rows or none
+    ``cells``     (groups, 1 + values): the rows of each group, and of each of its values
+    ``is_gone``   (groups,) bool: whether a group must be suppressed
+    ``number``    (1,) int64: how many groups there are
+    """
+
+    group_at: Any
+    cells: Any
+    is_gone: Any
+    number: Any
+
+
 @kernel(rows="place_of")
-def judge_values(entries: Any, place_of: Any, sizes: Any, limits: Any, judging: Any, span: Any, work: Any) -> Any:
+def judge_values(
+    entries: Any, place_of: Any, sizes: Any, limits: Any, judging: Any, span: Any, work: CellScratch
+) -> Any:
     """Return which groups at a node must be suppressed, and give their rows, after ``locate``.
 
     Sensitive columns are given one after the other; groups are judged with the last. Once the rows are more than may
@@ -165,8 +182,7 @@ def judge_values(entries: Any, place_of: Any, sizes: Any, limits: Any, judging: 
     IN   limits    places, all rows, the rows that a group must have, and the most that may be suppressed
     IN   judging   as ``unsafe_rows`` takes it
     IN   span      where the column's cells begin, and whether it is the last one
-    OUT  work      group_at (places,) int32: the group of each place, -1 where it has too few rows or none;
-                   cells (groups, 1 + values): room for all groups; is_gone (groups,) bool; number (1,) of groups
+    OUT  work
     """
     places, all_rows, least, most = limits
     starts, values, counts = entries

@@ -15,13 +15,13 @@ from indistinct.hierarchy import CompiledHierarchy, Texts
 from indistinct.privacy.model import (
     TOLERANCE,
     PrivacyModel,
+    ValueRule,
     check_share,
     check_whole,
     shares_of_groups,
     shares_of_table,
 )
 from indistinct.privacy.models.k_anonymity import KAnonymity
-from indistinct.privacy.value_rules import ValueRule
 from indistinct.showing.words import counted as counted_words
 
 

@@ -9,8 +9,7 @@ from typing import ClassVar
 from indistinct.array_types import BoolArray, np
 from indistinct.counting import Groups
 from indistinct.hierarchy import CompiledHierarchy, Texts
-from indistinct.privacy.model import TOLERANCE, PrivacyModel, check_positive, compared_shares
-from indistinct.privacy.value_rules import ValueRule
+from indistinct.privacy.model import TOLERANCE, PrivacyModel, ValueRule, check_positive, compared_shares
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from indistinct.hierarchy import CompiledHierarchy, Texts
 from indistinct.privacy.model import (
     TOLERANCE,
     PrivacyModel,
+    ValueRule,
     check_choice,
     check_positive,
     check_whole,
     spread_of_groups,
 )
-from indistinct.privacy.value_rules import ValueRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ from typing import ClassVar
 from indistinct.array_types import BoolArray, np
 from indistinct.counting import Groups
 from indistinct.hierarchy import CompiledHierarchy, Texts
-from indistinct.privacy.model import PrivacyModel, check_whole, shares_of_table
+from indistinct.privacy.model import PrivacyModel, ValueRule, check_whole, shares_of_table
 from indistinct.privacy.models.p_sensitive import PSensitive
-from indistinct.privacy.value_rules import ValueRule
 
 
 @dataclass(frozen=True, slots=True)

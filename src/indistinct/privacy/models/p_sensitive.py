@@ -9,10 +9,9 @@ from typing import ClassVar
 from indistinct.array_types import BoolArray
 from indistinct.counting import Groups
 from indistinct.hierarchy import CompiledHierarchy, Texts
-from indistinct.privacy.model import PrivacyModel, check_whole
+from indistinct.privacy.model import PrivacyModel, ValueRule, check_whole
 from indistinct.privacy.models.k_anonymity import KAnonymity
 from indistinct.privacy.models.l_diversity import LDiversity, too_few_values
-from indistinct.privacy.value_rules import ValueRule
 
 
 @dataclass(frozen=True, slots=True)

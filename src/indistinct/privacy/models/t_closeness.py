@@ -14,13 +14,13 @@ from indistinct.hierarchy import CompiledHierarchy, Texts, read_number
 from indistinct.privacy.model import (
     TOLERANCE,
     PrivacyModel,
+    ValueRule,
     check_choice,
     check_share,
     counts_of_groups,
     spread_of_groups,
     spread_of_table,
 )
-from indistinct.privacy.value_rules import ValueRule
 
 
 @dataclass(frozen=True, slots=True)

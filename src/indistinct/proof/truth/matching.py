@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from indistinct.array_types import Array
-from indistinct.counting.kernels.ordering import highest_of, order_of
+from indistinct.counting.kernels.grouping import highest_of, order_of
 from indistinct.kernel import kernel
 
 NOBODY = -1

@@ -15,7 +15,7 @@ from indistinct.engine.plans import LocalPlan
 from indistinct.errors import PolicyError
 from indistinct.policy import Policy
 from indistinct.recoding.local import LocalRecoding
-from indistinct.recoding.people_facts import PeopleFacts
+from indistinct.recoding.recoding import PeopleFacts
 from indistinct.recoding.saved import SavedRecoding
 
 

@@ -17,7 +17,6 @@ from indistinct.policy.algorithms import LabelKind
 from indistinct.progress import Watch
 from indistinct.quality.measures import CellMeasure, within_unit
 from indistinct.search.bounds.cost_grids import CostGrids, ValueShares
-from indistinct.search.bounds.dual_prices import raise_prices
 from indistinct.search.bounds.kernels import dual_ascent as dual_ascent
 from indistinct.search.local.groups.space import Space
 
@@ -37,39 +36,27 @@ def cell_bound(
     k: int,
     watch: Watch,
     labels: LabelKind = "hierarchy",
-    visits: int | None = None,
+    visits: int = MOST_VISITS,
     shares: ValueShares | None = None,
 ) -> float:
     """Return a loss that no local recoding by such labels with groups of at least k rows gets below.
 
-    It holds however many rows are suppressed, since no row's price is above the loss of a suppressed row. With
-    ``visits`` about so many points are examined; without, as many as still raise the bound. With ``shares`` it holds
-    for groups in which no sensitive value makes up more than its share.
+    It holds however many rows are suppressed, since no row's price is above the loss of a suppressed row. About
+    ``visits`` points are examined. With ``shares`` it holds for groups in which no sensitive value makes up more than
+    its share.
     """
     whole = measure.prepare(frequencies).whole
     if whole <= 0:
         return 0.0
     space = Space.of(frequencies, measure, labels)
-    if visits is None:
-        lost = least_cost(space, k, watch, shares)
-    else:
-        lost = least_cost_of_space(space, k, watch, visits, shares)
+    lost = least_cost(space, k, watch, visits, shares)
     return within_unit(1.0 - (space.whole_row * frequencies.rows - lost) / whole)
 
 
-def least_cost(space: Space, k: int, watch: Watch, shares: ValueShares | None = None) -> float:
-    """Return a cost that no grouping of a space's rows into groups of at least k gets below.
-
-    Prices are raised until that gains little, or the time is up.
-    """
-    duals = duals_by_nodes(space, k, watch, shares=shares)
-    return total_price(space, raise_prices(CostGrids.of(space, shares), duals, k, space.whole_row, watch))
-
-
-def least_cost_of_space(
+def least_cost(
     space: Space, k: int, watch: Watch, visits: int = MOST_VISITS, shares: ValueShares | None = None
 ) -> float:
-    """Return such a cost after about so many visits; prices are not raised afterwards."""
+    """Return a cost that no grouping of a space's rows into groups of at least k gets below, after so many visits."""
     return total_price(space, duals_by_nodes(space, k, watch, visits, shares))
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from indistinct.array_types import FloatArray
 from indistinct.counting import IntArray
 from indistinct.recoding import Pieces
-from indistinct.search.bounds.kernels.closed_groups import closed_groups
+from indistinct.search.bounds.kernels.group_prices import closed_groups
 from indistinct.search.local.groups.space import RUN, Space
 
 USUAL_K = 10

@@ -38,9 +38,12 @@ def state_bound(task: Task, recoding: Recoding, algorithm: Algorithm, watch: Wat
     k = rows_of_every_group(task)
     if declared.label_kind is None or k < 2:
         return recoding
-    from indistinct.search.bounds.bounds import cell_bound  # much is loaded for it, and full-domain releases take none
+    from indistinct.search.bounds.bounds import (  # much is loaded for it, and full-domain releases take none
+        MOST_VISITS,
+        cell_bound,
+    )
 
-    visits: int | None = None
+    visits = MOST_VISITS
     if watch.time_limit is None or watch.time_is_up():
         visits = declared.bound_effort * len(task.frequencies.entries)
         watch = Watch(None, watch.progress, watch.is_cancelled)

@@ -17,7 +17,7 @@ from indistinct.progress import Watch
 from indistinct.recoding import SUPPRESSED, LocalRecoding, Pieces
 from indistinct.search.local.aligned_profiles import Aligning
 from indistinct.search.local.groups.partition import blocks_of, stay_safe
-from indistinct.search.local.kernels import column_widths, cut_scores, cutting
+from indistinct.search.local.kernels import cut_scores, cutting
 from indistinct.search.local.kernels.target_scores import ListedCuts, TargetSums, score_for_target
 from indistinct.search.target_of_rows import TargetOfRows
 from indistinct.search.task import Task
@@ -175,7 +175,7 @@ def _join_parts(several: Sequence[_Parts]) -> _Parts:
 def _cut_all(
     task: Task,
     parts: _Parts,
-    axes: column_widths.Axes,
+    axes: cutting.Axes,
     rules: cut_scores.CutRules,
     target: TargetOfRows | None,
 ) -> tuple[_Parts, _Parts]:
@@ -198,7 +198,7 @@ def _cut_all(
 
 
 def _cut_by(
-    listed: ListedCuts, task: Task, parts: _Parts, axes: column_widths.Axes, target: TargetOfRows | None
+    listed: ListedCuts, task: Task, parts: _Parts, axes: cutting.Axes, target: TargetOfRows | None
 ) -> tuple[_Parts, BoolArray]:
     """Cut groups by the best of some cuts that is allowed; return the new groups, and which groups stay."""
     scores = np.round(listed.scores, 9)  # if they differ by rounding only, the first column's cut is tried
@@ -260,21 +260,21 @@ def _safe(task: Task, entries: IntArray, rows: IntArray, part_of: IntArray, numb
     return task.safe_parts(entries, rows, part_of, number)
 
 
-def _axes(task: Task, labels: LabelKind, target: TargetOfRows | None) -> tuple[column_widths.Axes, NDArray[np.int32]]:
+def _axes(task: Task, labels: LabelKind, target: TargetOfRows | None) -> tuple[cutting.Axes, NDArray[np.int32]]:
     """Lay out the columns, and return the rank of every entry in each; a target gives sets their order."""
     frequencies = task.frequencies
     columns = [_Axis.of(hierarchy, labels) for hierarchy in frequencies.hierarchies]
     if target is not None:
         columns = [
             replace(one, ranks=_inverse(np.argsort(target.mean_of_values(task, number), kind="stable")))
-            if one.kind == column_widths.SET
+            if one.kind == cutting.SET
             else one
             for number, one in enumerate(columns)
         ]
     lengths = [len(column.labels) for column in columns]
     domains = np.array([hierarchy.domain_size for hierarchy in frequencies.hierarchies])
     weights = np.array(frequencies.weights) / max(frequencies.weights)  # only their relation counts
-    axes = column_widths.Axes(
+    axes = cutting.Axes(
         kinds=np.array([column.kind for column in columns], np.int64),
         sizes=np.array([len(column.ranks) for column in columns], np.int64),
         offsets=(np.cumsum(lengths) - lengths).astype(np.int64),
@@ -304,9 +304,9 @@ class _Axis:
         if labels == "ranges" and hierarchy.height and positions is not None:
             order = np.argsort(positions, kind="stable")
             missing = len(order) - 1 if None in hierarchy.values else -1
-            return cls(column_widths.RANGE, _inverse(order), positions[order], np.zeros(len(order), np.int64), missing)
+            return cls(cutting.RANGE, _inverse(order), positions[order], np.zeros(len(order), np.int64), missing)
         order = _depth_first(hierarchy, positions)
-        kind = column_widths.SET if labels == "ranges" and hierarchy.height else column_widths.LABEL
+        kind = cutting.SET if labels == "ranges" and hierarchy.height else cutting.LABEL
         codes = [codes[order] for codes in hierarchy.maps]
         leaves = [leaves[own] for leaves, own in zip(hierarchy.leaves, codes, strict=True)]
         return cls(kind, _inverse(order), np.concatenate(codes), np.concatenate(leaves))

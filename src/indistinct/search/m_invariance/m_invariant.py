@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from indistinct.counting import IntArray
 from indistinct.errors import InfeasibleError, PolicyError
@@ -20,13 +21,107 @@ from indistinct.recoding import SUPPRESSED, Classes, LocalRecoding, Pieces
 from indistinct.recoding.classes import check_link
 from indistinct.recoding.group_labels import used_labels
 from indistinct.search.algorithm import Algorithm
+from indistinct.search.local.groups.anneal import Annealing, descend
+from indistinct.search.local.groups.kernels import exchanging
+from indistinct.search.local.groups.kernels.acceptance import RANDOM, Pass
+from indistinct.search.local.groups.kernels.exchanging import RowsByKind, Slots
+from indistinct.search.local.groups.kernels.near_tuples import Prices
+from indistinct.search.local.groups.nearness import Finder, lay_out_prices
 from indistinct.search.local.groups.space import Space
 from indistinct.search.m_invariance.label_vectors import LabelledRows, fill_label_vectors
-from indistinct.search.m_invariance.swap_rows import swap_rows
 from indistinct.search.m_invariance.value_buckets import PeopleByValue, Pools, ValueSet
 from indistinct.search.m_invariance.value_sets import NOBODY, Names, Placing, divide_bucket, span
 from indistinct.search.task import Task
 from indistinct.search.two_tables.anatomy import added_up
+
+TRIES, WARM = 120, 0.04
+"""Each row is tried so often while exchanges that cost a little more are accepted: that share of an average group at
+first."""
+MOST_PASSES, ENOUGH, PATIENCE = 280, 0.0005, 8
+"""Afterwards passes end after so many in a row that gained less than this share."""
+SEED = 1
+
+
+def swap_rows(space: Space, entries: IntArray, group_of: IntArray, kinds: IntArray, watch: Watch) -> IntArray:
+    """Return the group of each row after rows of the same kind have changed places; the same rows give the same groups.
+
+    ``entries`` is the entry of each row, ``kinds`` its kind: an exchange never changes how many rows of a kind a group
+    has. No group's labels need be cheaper than before, but all together never cost more.
+    """
+    columns = np.argsort(space.sizes, kind="stable")
+    prices, width = lay_out_prices(space, columns)
+    used, tuples = np.unique(entries, return_inverse=True)
+    tuples = tuples.ravel()
+    ranks = np.ascontiguousarray(space.ranks[used][:, columns])
+    order = np.argsort(tuples, kind="stable")  # rows of a tuple stand together
+    near, _ = Finder(space.sizes[columns], prices, watch).nearest(ranks)
+    by_kind = RowsByKind(
+        ranks=ranks,
+        tuples=tuples[order],
+        kinds=kinds[order],
+        near=near,
+        row_at=np.searchsorted(tuples[order], np.arange(len(used) + 1)),
+    )
+    search = _ExchangeSearch(by_kind, _slots(group_of[order]), prices, np.zeros((2, width), np.int32), watch)
+    Annealing(TRIES, warm=WARM).run(search, watch)
+    descend(search, MOST_PASSES, ENOUGH, PATIENCE)
+    found = np.empty(len(entries), np.int64)
+    found[order[search.slots.rows]] = search.slots.group_of
+    return found
+
+
+def _slots(group_of: IntArray) -> Slots:
+    rows = np.argsort(group_of, kind="stable")
+    groups = int(group_of.max(initial=-1)) + 1
+    slot_of = np.empty(len(rows), np.int64)
+    slot_of[rows] = np.arange(len(rows))
+    counters = np.zeros(3, np.int64)
+    counters[RANDOM] = SEED
+    return Slots(
+        rows=rows,
+        slot_of=slot_of,
+        group_of=group_of[rows],
+        starts=np.searchsorted(group_of[rows], np.arange(groups + 1)),
+        costs=np.zeros(groups),
+        counters=counters,
+    )
+
+
+class _ExchangeSearch:
+    """Groups whose rows change places, which ``anneal`` improves."""
+
+    passes_a_try = 1
+
+    def __init__(
+        self, by_kind: RowsByKind, slots: Slots, prices: Prices, rank_ranges: NDArray[np.int32], watch: Watch
+    ) -> None:
+        self.by_kind, self.slots, self.prices, self.rank_ranges, self.watch = by_kind, slots, prices, rank_ranges, watch
+        self._total = exchanging.all_costs(by_kind, slots, prices, rank_ranges)
+
+    @property
+    def number_of_groups(self) -> int:
+        return len(self.slots.costs)
+
+    def total(self) -> float:
+        return self._total
+
+    def try_changes(self, number: int, heat: float) -> bool:
+        """Let all rows change places once."""
+        self.watch.report("exchange", number, None)
+        if self.watch.time_is_up():
+            return False
+        visits = Pass(0, len(self.slots.rows), 1, 0.0, heat)
+        self._total -= exchanging.exchange(visits, self.by_kind, self.slots, self.prices, self.rank_ranges)
+        return True
+
+    def save(self) -> Any:
+        return self.slots.rows.copy()
+
+    def restore(self, saved: IntArray) -> None:
+        """Make the groups those of some rows, and work out anew what they cost."""
+        self.slots.rows[:] = saved
+        self.slots.slot_of[saved] = np.arange(len(saved))
+        self._total = exchanging.all_costs(self.by_kind, self.slots, self.prices, self.rank_ranges)
 
 
 class MInvariant(MInvariantOptions, Algorithm):

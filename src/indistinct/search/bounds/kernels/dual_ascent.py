@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indistinct.counting.kernels.ordering import sort_points
+from indistinct.counting.kernels.grouping import sort_points
 from indistinct.kernel import kernel
 
 RISING, STOPPED, VISITS = range(3)

@@ -18,6 +18,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ from indistinct.search.full_domain.best_node.column_blocks import (
 from indistinct.search.full_domain.best_node.counters import (
     Counter,
     GroupCounter,
+    SetCounter,
     Source,
     Stairs,
     TupleCounter,
@@ -46,11 +48,48 @@ from indistinct.search.full_domain.best_node.counters import (
 )
 from indistinct.search.full_domain.best_node.descent import Descent, Slope
 from indistinct.search.full_domain.best_node.incumbent import DIGITS, FAILED, Descents, Incumbent, Key, Seen
-from indistinct.search.full_domain.best_node.intervals import Half, Heap, Interval, SweepRest
-from indistinct.search.full_domain.best_node.set_counter import SetCounter
 from indistinct.search.full_domain.best_node.sweeping import Sweep, pays
 from indistinct.search.full_domain.best_node.value_counter import ValueCounter
 from indistinct.search.task import Task, with_level
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """All nodes from ``low`` to ``high``, which passes; and where shorter sources for its nodes may be found."""
+
+    low: Node
+    high: Node
+    suppression_loss: float
+    suppressed_rows: int
+    trail: Any
+    """The nodes below at which sources were made, as nested pairs, nearest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """An interval that was split: the bottom of its upper half, the counted top of its lower half, and the source
+    used."""
+
+    interval: Interval
+    upper_bottom: Node
+    above: float
+    lower_top: Seen
+    judged: Seen
+    """The same node counted for the policy itself, where that is not monotone."""
+    source: Source
+    trail: Any
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRest:
+    """An interval all of whose nodes were judged that could be better, unless the time was up: then it is what is
+    left."""
+
+    left: Interval | None
+
+
+Heap = list[tuple[Key, Interval]]
+
 
 CACHED_TUPLES = 16_000_000
 SHORT_LIST = 256

@@ -13,7 +13,7 @@ from indistinct.counting import FrequencyList, IntArray, Node, Tally, UIntArray
 from indistinct.privacy import KAnonymity, PrivacyModel
 from indistinct.privacy.kernels import value_bounds, value_counts, value_tables
 from indistinct.privacy.kernels.rule_kinds import FIRST_OF_TABLE, KINDS
-from indistinct.privacy.value_rules import ValueRule
+from indistinct.privacy.model import ValueRule
 from indistinct.quality import QualityMeasure
 from indistinct.recoding import Outcome
 from indistinct.search.full_domain.best_node.counters import NodeCounts, Source, TupleCounter
@@ -113,10 +113,10 @@ class ValueCounter(TupleCounter):
         self._at: _AtNode | None = None
         self.judging, self.begins = _beside_each_other(self.aspects)
         width, groups = self.judging[1].shape[1], min(tuples, self._rows // self.k)
-        self._in_cells: tuple[Any, ...] | None = None
+        self._in_cells: value_tables.CellScratch | None = None
         if width <= MOST_CODES and groups * width <= MOST_CELLS:
             cells, is_gone = np.empty((groups, width), dtype), np.empty(groups, np.bool_)
-            self._in_cells = self._scratch[0], cells, is_gone, np.zeros(1, np.int64)
+            self._in_cells = value_tables.CellScratch(self._scratch[0], cells, is_gone, np.zeros(1, np.int64))
 
     @staticmethod
     def serves(task: Task) -> bool:
@@ -145,7 +145,7 @@ class ValueCounter(TupleCounter):
             return NodeCounts(self.frequencies, node, self._rows, rows, 0.0)
         return self._count_lost(at, rows, is_gone.astype(np.float64))
 
-    def _judge_in_cells(self, node: Node, source: Any, most: int, work: tuple[Any, ...]) -> Outcome:
+    def _judge_in_cells(self, node: Node, source: Any, most: int, work: value_tables.CellScratch) -> Outcome:
         """Judge groups by a table of their values, which is not kept."""
         self._at = None
         chunks, places = self._locate_tuples(node, source)
@@ -162,7 +162,7 @@ class ValueCounter(TupleCounter):
         if rows > most:
             return NodeCounts(self.frequencies, node, self._rows, rows, 0.0)
         at = _AtNode(node, source, chunks, places, 0, [])
-        return self._count_lost(at, rows, work[2][: int(work[3][0])].astype(np.float64))
+        return self._count_lost(at, rows, work.is_gone[: int(work.number[0])].astype(np.float64))
 
     def least_outcome(self, node: Node, source: Any, most: int) -> Outcome:
         """Return numbers that neither the node nor any below it gets below, if it suppresses at most ``most`` rows.

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from indistinct.array_types import FloatArray
 from indistinct.counting import IntArray, UIntArray
 from indistinct.progress import Watch
-from indistinct.search.local.groups.kernels import group_costs as group_costs
 from indistinct.search.local.groups.kernels import near_tuples
-from indistinct.search.local.groups.kernels.group_costs import Prices
-from indistinct.search.local.groups.kernels.near_tuples import NOBODY
+from indistinct.search.local.groups.kernels.near_tuples import NOBODY, Prices
 from indistinct.search.local.groups.space import NEVER, RANGE, RUN, SET, Space
 
 Ranks = NDArray[np.int32]
@@ -38,7 +36,7 @@ def lay_out_prices(space: Space, columns: IntArray) -> tuple[Prices, int]:
         lines.append((kind, rank_range, at, values))
         parts.append(numbers)
         at += len(numbers)
-        rank_range += 1 + -(-values // 2**group_costs.VALUES_A_WORD) if kind == group_costs.SET else 2
+        rank_range += 1 + -(-values // 2**near_tuples.VALUES_A_WORD) if kind == near_tuples.SET else 2
     return Prices(np.array(lines, np.int64).reshape(-1, 4), np.concatenate(parts)), rank_range
 
 
@@ -48,12 +46,12 @@ def _numbers(space: Space, column: int, values: int) -> tuple[int, FloatArray]:
     kind = int(space.kinds[column])
     if kind == SET:
         others = np.arange(values + 1)
-        return group_costs.SET, np.where(others > 0, start + slope * (others + 1), 0.0)
+        return near_tuples.SET, np.where(others > 0, start + slope * (others + 1), 0.0)
     if kind == RANGE:
-        return group_costs.RANGE, np.append(space.table[at : at + values] * slope, start + slope)
+        return near_tuples.RANGE, np.append(space.table[at : at + values] * slope, start + slope)
     assert kind == RUN
     if at >= 0 and values <= LONGEST_TABLE:
-        return group_costs.TABLE, space.table[at : at + values * values]
+        return near_tuples.TABLE, space.table[at : at + values * values]
     alone, steps = _steps(space, column, values)
     rows = [alone, np.append(steps, 0.0)]
     length = 1
@@ -62,7 +60,7 @@ def _numbers(space: Space, column: int, values: int) -> tuple[int, FloatArray]:
         longer[:-length] = np.maximum(longer[:-length], rows[-1][length:])
         rows.append(longer)
         length *= 2
-    return group_costs.STEPS, np.concatenate(rows)
+    return near_tuples.STEPS, np.concatenate(rows)
 
 
 def _steps(space: Space, column: int, values: int) -> tuple[FloatArray, FloatArray]:

@@ -24,8 +24,7 @@ from indistinct.search.local.groups.anneal import Annealing, descend
 from indistinct.search.local.groups.kernels import row_groups
 from indistinct.search.local.groups.kernels.acceptance import Pass
 from indistinct.search.local.groups.kernels.exchanging import RowsByKind
-from indistinct.search.local.groups.kernels.group_costs import Prices
-from indistinct.search.local.groups.kernels.near_tuples import NOBODY
+from indistinct.search.local.groups.kernels.near_tuples import NOBODY, Prices
 from indistinct.search.local.groups.kernels.row_groups import WORK, GroupRules, Room, RowGroups
 from indistinct.search.local.groups.nearness import SEED, Finder, lay_out_prices
 from indistinct.search.local.groups.partition import made_safe, stay_safe

@@ -8,14 +8,6 @@ import numpy as np
 
 from indistinct.array_types import Array, FloatArray, IntArray
 from indistinct.kernel import kernel
-from indistinct.search.local.kernels.column_widths import (
-    LABEL,
-    SET,
-    Axes,
-    common_level,
-    width_between,
-    width_of_values,
-)
 from indistinct.search.local.kernels.cutting import (
     ALONE,
     APART,
@@ -26,15 +18,21 @@ from indistinct.search.local.kernels.cutting import (
     HALVES,
     HIGH,
     KINDS,
+    LABEL,
     LOW,
     MORE,
     ROWS,
     SEEN,
+    SET,
     SIZES,
     TURN,
     VALUES,
+    Axes,
     assign,
+    common_level,
     make_room,
+    width_between,
+    width_of_values,
 )
 
 NONE = -3.0

@@ -12,9 +12,19 @@ import numpy as np
 from indistinct.array_types import Array, FloatArray, IntArray
 from indistinct.kernel import kernel
 from indistinct.search.kernels.target_spread import ROUNDING, spread, tells
-from indistinct.search.local.kernels.column_widths import LABEL, Axes
 from indistinct.search.local.kernels.cut_scores import NONE, tally_values
-from indistinct.search.local.kernels.cutting import ALONE, APART, HALVES, KINDS, ROWS, VALUES, assign, make_room
+from indistinct.search.local.kernels.cutting import (
+    ALONE,
+    APART,
+    HALVES,
+    KINDS,
+    LABEL,
+    ROWS,
+    VALUES,
+    Axes,
+    assign,
+    make_room,
+)
 
 
 class TargetSums(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indistinct.counting.kernels.ordering import highest_of, sort_points, total_of
+from indistinct.counting.kernels.grouping import highest_of, sort_points, total_of
 from indistinct.kernel import kernel
 
 NOBODY = -1

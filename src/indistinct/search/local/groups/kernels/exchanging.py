@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from indistinct.kernel import kernel
 from indistinct.search.local.groups.kernels.acceptance import Pass, accepted_rise, draw
-from indistinct.search.local.groups.kernels.group_costs import Prices, clear, cost_with, cover
-from indistinct.search.local.groups.kernels.near_tuples import NOBODY
+from indistinct.search.local.groups.kernels.near_tuples import NOBODY, Prices, clear, cost_with, cover
 
 
 class Slots(NamedTuple):

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indistinct.kernel import kernel
-from indistinct.search.local.groups.kernels.group_costs import Prices, clear, cost_with, cover
-from indistinct.search.local.groups.kernels.near_tuples import NOBODY
+from indistinct.search.local.groups.kernels.near_tuples import NOBODY, Prices, clear, cost_with, cover
 from indistinct.search.local.groups.kernels.parcel_groups import (
     FREE,
     GROUP,

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indistinct.kernel import kernel
-from indistinct.search.local.groups.kernels.group_costs import Prices, clear, cost_with, cover
-from indistinct.search.local.groups.kernels.near_tuples import NOBODY
+from indistinct.search.local.groups.kernels.near_tuples import NOBODY, Prices, clear, cost_with, cover
 
 ROWS, HEAD, LENDER, SEEN, LOGGED, OWNER = range(6)
 """A group: the rows of its parcels, the last parcel that came, the home it borrows from, two marks, and its thread."""

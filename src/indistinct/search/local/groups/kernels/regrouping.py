@@ -12,8 +12,7 @@ import numpy as np
 
 from indistinct.kernel import kernel
 from indistinct.search.local.groups.kernels.acceptance import PRIME, Pass, accepted_rise, draw
-from indistinct.search.local.groups.kernels.group_costs import Prices, clear, cost_with, cover
-from indistinct.search.local.groups.kernels.near_tuples import NOBODY
+from indistinct.search.local.groups.kernels.near_tuples import NOBODY, Prices, clear, cost_with, cover
 from indistinct.search.local.groups.kernels.parcel_groups import (
     FREE,
     GROUP,

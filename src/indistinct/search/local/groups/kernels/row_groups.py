@@ -16,8 +16,7 @@ from indistinct.privacy.kernels.rule_kinds import LIKE, NEAR, SHARES
 from indistinct.privacy.kernels.value_counts import find_limits, holds
 from indistinct.search.local.groups.kernels.acceptance import PRIME, Pass, accepted_rise, draw
 from indistinct.search.local.groups.kernels.exchanging import RowsByKind
-from indistinct.search.local.groups.kernels.group_costs import Prices, clear, cost_with, cover
-from indistinct.search.local.groups.kernels.near_tuples import NOBODY
+from indistinct.search.local.groups.kernels.near_tuples import NOBODY, Prices, clear, cost_with, cover
 from indistinct.search.local.groups.kernels.parcel_groups import FREE, TICK
 
 FEW_APART, MOST_APART = 4, 8
