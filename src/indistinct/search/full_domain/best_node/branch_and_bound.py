@@ -7,7 +7,7 @@ of all its nodes. The interval of least bound is split in two until none is left
 least bound also says at any time how far the best node found can be from the optimum.
 
 Where that takes long, descents look for good nodes in other threads. From 10 million nodes on, intervals get better
-bounds: by probing, or for models that cannot be probed by blocks of columns.
+bounds by probing, where only k-anonymity is asked for.
 """
 
 from __future__ import annotations
@@ -29,14 +29,6 @@ from indistinct.progress import Watch
 from indistinct.quality import NonUniformEntropy, QualityMeasure
 from indistinct.quality.measures import CellMeasure
 from indistinct.recoding import Outcome
-from indistinct.search.full_domain.best_node.column_blocks import (
-    Block,
-    ColumnBlocks,
-    divide,
-    make_blocks,
-    most_columns,
-    serves,
-)
 from indistinct.search.full_domain.best_node.counters import (
     Counter,
     GroupCounter,
@@ -99,13 +91,9 @@ LONG_LIST = 100_000
 MOST_THREADS = 4
 EARLY_SECONDS, LATE_SECONDS = 0.05, 2.0
 MANY_NODES = 10_000_000
-"""From so many nodes on intervals are probed, or bounded by blocks of columns; and descents help without a time
-limit."""
+"""From so many nodes on intervals are probed, and descents help without a time limit."""
 NEGLIGIBLE = 1e-9
 """What rounding adds to a loss at most."""
-MOST_BLOCK_NODES, FEWEST_BLOCK_NODES = 20_000, 300
-BLOCK_SHARE, BLOCK_NODES_A_SECOND = 0.25, 1_000
-"""The part of the time limit that may be spent on blocks, and the nodes of each that are safely counted in a second."""
 
 
 class BranchAndBound:
@@ -145,7 +133,6 @@ class BranchAndBound:
         )
         self.bounds_above = type(measure).bound_above is not QualityMeasure.bound_above
         self.least_kept = measure.least_kept(self.frequencies) if isinstance(measure, CellMeasure) else None
-        self.blocks: ColumnBlocks | None = None
         self.sources: OrderedDict[Node, Source] = OrderedDict()
         self.cached_tuples = 0
 
@@ -187,7 +174,6 @@ class BranchAndBound:
 
                 if probing.serves(self.task, self.measure):
                     return self._probe(probing.Probing, descents)
-            self._make_blocks(descents)
             self._push(heap, self._interval(self.frequencies.start, top, None), 0.0)
             while intervals := self._take(heap):
                 self.watch.report("search", incumbent.checks, None)
@@ -235,31 +221,9 @@ class BranchAndBound:
             return EARLY_SECONDS
         return LATE_SECONDS if self._is_large() else math.inf
 
-    def _numbers_of_levels(self) -> list[int]:
-        return [high - low + 1 for low, high in zip(self.frequencies.start, self.frequencies.heights, strict=True)]
-
     def _is_large(self) -> bool:
-        return math.prod(self._numbers_of_levels()) >= MANY_NODES
-
-    def _make_blocks(self, descents: Descents) -> None:
-        """Make blocks of columns, which bound intervals better, where the search will be long and there is time for
-        it."""
-        measure, limit = self.measure, self.watch.time_limit
-        if not (isinstance(measure, CellMeasure) and self.least_kept and self._is_large() and serves(self.ruling_out)):
-            return
-        seconds = math.inf if limit is None else BLOCK_SHARE * limit
-        most = int(min(MOST_BLOCK_NODES, BLOCK_NODES_A_SECOND * seconds))
-        latest = self.watch.share_of_time() + BLOCK_SHARE
-        made: list[Block] = []
-        parts = divide(self._numbers_of_levels(), most, most_columns(self.ruling_out))
-        parts = parts if most >= FEWEST_BLOCK_NODES else []
-        for counted, blocks in enumerate(make_blocks(self.ruling_out, measure, self.budget, parts)):
-            made = made if blocks is None else blocks
-            self.watch.report("search", self.incumbent.checks + counted, None)
-            descents.start_if_due()
-            if self.watch.time_is_up() or self.watch.share_of_time() > latest:
-                break
-        self.blocks = ColumnBlocks(made, self.level_losses)
+        ends = zip(self.frequencies.start, self.frequencies.heights, strict=True)
+        return math.prod(high - low + 1 for low, high in ends) >= MANY_NODES
 
     def descent(self, seed: int) -> Descent:
         """Return a descent over the same nodes, with a counter of its own."""
@@ -395,8 +359,6 @@ class BranchAndBound:
             kept = sum([numbers[level] for numbers, level in zip(self.least_kept, interval.low, strict=True)])
             by_rows = kept * interval.suppressed_rows  # what is suppressed below would have kept more than at the top
         bound = round(self._cost(interval.low) + above + max(interval.suppression_loss, by_rows), DIGITS)
-        if self.blocks is not None:
-            bound = max(bound, self.blocks.least_loss(interval.low, interval.high, interval.suppressed_rows))
         return bound, interval.suppressed_rows, sum(interval.low), interval.low
 
     def _push(self, heap: Heap, interval: Interval, above: float) -> None:
