@@ -210,7 +210,7 @@ def _register_parts() -> None:
     """
     from numba import extending
 
-    options = {"forceinline": True, **NUMPY_DIVIDES}
+    options: Any = {"forceinline": True, **NUMPY_DIVIDES}
     while _unregistered:
         part = _unregistered.pop()
         function = part._function

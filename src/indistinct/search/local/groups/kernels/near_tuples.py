@@ -174,7 +174,7 @@ def _link_further(ranks: Any, prices: Prices, near: Any, costs: Any, met: Any) -
             if near[one, place] != NOBODY:
                 between = near[one, place]
                 for further in range(most):
-                    other = np.int64(near[between, further])
+                    other: Any = np.int64(near[between, further])
                     if other != NOBODY and met[other] != one:
                         met[other] = one
                         offer(one, other, pair_cost(one, other, ranks, columns, numbers), near, costs)
