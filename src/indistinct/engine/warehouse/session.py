@@ -34,7 +34,7 @@ ARROW = {
 
 
 class WarehouseSession(CursorSession):
-    """A session of a warehouse, through its driver; ``connection`` may be one that is open already."""
+    """A session of a warehouse, through its driver."""
 
     dialect: WarehouseDialect
     names_several = False
@@ -65,6 +65,10 @@ class WarehouseSession(CursorSession):
 
     def arrow_type(self, kind: str) -> pa.DataType:
         return ARROW.get(Kind(kind), pa.string())
+
+    def stream(self, sql: str, schema: pa.Schema | None = None) -> pa.RecordBatchReader:
+        """Return the rows of a query in an order drawn anew: a warehouse keeps no order of rows that it stores."""
+        return super().stream(f"SELECT * FROM ({sql}) AS drawn ORDER BY {self.dialect.random_key}", schema)
 
     def insert(self, name: str, rows: list[tuple[Any, ...]]) -> None:
         """Put rows in a table by statements of values: a statement a row would take hours."""
