@@ -236,6 +236,8 @@ def test_too_many_tuples_are_generalized_before_they_are_counted(spark: Any, mon
 def test_local_algorithms_work_in_fragments(spark: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More tuples than the driver takes: executors recode them part by part, and the whole is proved."""
     table, policy = bottom_table_of(600, 2), bottom_policy_of(ix.AlphaK(0.7, 3))
+    with ix.anonymize(table, policy, algorithm=ALGORITHMS_TO_CHECK[name]) as whole:  # first: it compiles kernels
+        least = whole.measures["precision"] - 0.2
     monkeypatch.setattr(keyed, "FEW_TUPLES", 0)
     monkeypatch.setattr(fragments, "ROWS_PER_K", 20)
     with ix.anonymize(frame_of(spark, table), policy, algorithm=ALGORITHMS_TO_CHECK[name], max_tuples=150) as release:
@@ -246,9 +248,7 @@ def test_local_algorithms_work_in_fragments(spark: Any, name: str, monkeypatch: 
         verdict = ix.verify(release.table, policy, original=table)
         assert verdict.passed, str(verdict)
         assert (verdict.rows, verdict.groups) == (facts.released, facts.groups)
-    with ix.anonymize(table, policy, algorithm=ALGORITHMS_TO_CHECK[name]) as whole:
-        assert facts.measures["precision"] <= 1
-        assert facts.measures["precision"] >= whole.measures["precision"] - 0.2, "cuts cost little"
+    assert least <= facts.measures["precision"] <= 1, "cuts cost little"
 
 
 def test_a_worker_that_is_killed_while_it_recodes_a_fragment_changes_nothing(
@@ -269,6 +269,7 @@ def test_a_worker_that_is_killed_while_it_recodes_a_fragment_changes_nothing(
             return ix.Mondrian().run(task, watch)
 
     table, policy = bottom_table_of(600, 3), bottom_policy_of()
+    ix.anonymize(table, policy, algorithm=ix.Mondrian()).close()  # so that kernels lie compiled
     monkeypatch.setattr(keyed, "FEW_TUPLES", 0)
     monkeypatch.setattr(fragments, "ROWS_PER_K", 20)
     with ix.anonymize(frame_of(spark, table), policy, algorithm=Fatal(), max_tuples=150) as release:
