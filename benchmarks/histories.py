@@ -191,7 +191,7 @@ def _most_kept(opened: _Opened) -> float:
             if group[start] == group[start + K - 1]:
                 mine = slice(start, start + K)
                 width[mine] = np.minimum(width[mine], own[start + K - 1] - own[start] + 1)
-        kept = day.ranged.kept(np.ones(len(own), np.int64), width) + code.kept[codes[0][there][order]]
+        kept = day.ranged.share_kept(np.ones(len(own), np.int64), width) + code.kept[codes[0][there][order]]
         most[there[order]] = np.maximum(most[there[order]], kept * is_shared[order])
     return float(most.sum())
 

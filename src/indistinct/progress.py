@@ -63,11 +63,11 @@ class Watch:
         """Return how much of the time limit has passed, 1 for all of it; 0 where there is none."""
         if self.time_limit is None:
             return 0.0
-        return self._passed() / self.time_limit if self.time_limit > 0 else 1.0
+        return self._seconds_passed() / self.time_limit if self.time_limit > 0 else 1.0
 
     def part(self, share: float) -> Watch:
         """Return a watch for this share of the time that is left."""
-        passed = self._passed()
+        passed = self._seconds_passed()
         if self.time_limit is not None:
             return replace(self, time_limit=passed + share * max(0.0, self.time_limit - passed))
         if self.ends_after is not None:
@@ -79,9 +79,9 @@ class Watch:
         if self.is_cancelled is not None and self.is_cancelled():
             raise InterruptedSearchError("cancelled; nothing was written")
         limit = self.ends_after if self.time_limit is None else self.time_limit
-        return limit is not None and self._passed() >= limit
+        return limit is not None and self._seconds_passed() >= limit
 
-    def _passed(self) -> float:
+    def _seconds_passed(self) -> float:
         """Return the seconds since the start; where nobody set a limit, without those of compiling kernels."""
         left_out = 0.0 if self.time_limit is not None else _compiling[0] - self._compiled
         return time.monotonic() - self._started - left_out

@@ -164,7 +164,7 @@ DOUBTFUL = st.tuples(
 def test_models_of_generalized_predictors_hold_for_all_originals(rows, predictors, where):
     cells: dict[str, list[Any]] = {"3": [3], "[2, 4]": [2, 3, 4], "[8, 9]": [8, 9]}
     cells |= {"f": ["f"], "m": ["m"], "{f, m}": ["f", "m"]}
-    anything: dict[str, list[Any]] = {"age": [None, *range(10)], "sex": [None, "f", "m"]}
+    anything: dict[str, Any] = {"age": [None, *range(10)], "sex": [None, "f", "m"]}
     query = f"linear(paid ~ {predictors}){where if predictors == 'age' else ''}"
     table = pa.table(dict(zip(("age", "sex", "paid"), zip(*SURE, *rows, strict=True), strict=True)))
     found = ix.bounds(table, query, POLICY, between={"age": (0, 9), "sex": ["f", "m"]}).answers

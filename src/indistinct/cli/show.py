@@ -158,7 +158,7 @@ def _sentence(console: Console, text: str | Text, style: str = "") -> None:
     console.print(text, style=style, soft_wrap=not console.is_terminal)
 
 
-def indented(text: str) -> None:
+def indent(text: str) -> None:
     """Print words on stderr below a line that they belong to."""
     from rich.padding import Padding
 

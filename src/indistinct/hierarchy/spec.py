@@ -55,7 +55,7 @@ class WrittenForm:
         return self.builder(*(items if isinstance(items, (list, tuple)) else [items]), **rest)
 
 
-def _catalogued(kind: str) -> Callable[..., Hierarchy]:
+def _catalogue_builder(kind: str) -> Callable[..., Hierarchy]:
     """Return the builder of a kind of the catalogue, which is loaded when one is built."""
 
     def build(*levels: str, **options: Any) -> Hierarchy:
@@ -83,7 +83,7 @@ FORMS = {
     **{
         kind: WrittenForm(
             ("levels", *(["small"] if kind == "us_zip" else []), "top"),
-            _catalogued(kind),
+            _catalogue_builder(kind),
             needs_first=False,
             spread="levels",
         )

@@ -90,7 +90,7 @@ def _tell(columns: Sequence[ColumnProfile], title: str) -> None:
         gaps = f", {_from_to(missing)} missing" if any(missing) else ""
         values = "value" if distinct == [1] else "values"
         show.say(f"  {', '.join(one.name for one in some)}: {role}, {_from_to(distinct)} {values}{gaps}", show.ACCENT)
-        show.indented(reason)
+        show.indent(reason)
 
 
 def _from_to(numbers: Sequence[int]) -> str:

@@ -124,7 +124,7 @@ class ModelRows:
         has_end = np.isfinite(ends).any(axis=0)
         return np.where(has_end, np.nansum(ends, axis=0) / np.maximum(1, np.isfinite(ends).sum(axis=0)), 0.0)
 
-    def centred(self, terms: list[int]) -> FloatArray:
+    def centring_matrix(self, terms: list[int]) -> FloatArray:
         """Return the matrix that makes features as distances from their means; of some terms alone."""
         basis = np.eye(len(self.titles))
         basis[0, 1:] = -(self.rows @ self.middle[:, 1:]) / self.rows.sum()
@@ -142,14 +142,14 @@ def bound_coefficients(possible: ModelRows) -> list[CoefficientBounds]:
     terms = independent_columns(possible.middle * np.sqrt(possible.weights)[:, None])
     if not possible.is_exact and len(terms) < len(titles):
         return [CoefficientBounds(title, None, None, None) for title in titles]
-    equation = _Equation.of(possible, possible.centred(terms))
+    equation = _Equation.of(possible, possible.centring_matrix(terms))
     found = equation.bounds(possible)
     return [
         CoefficientBounds(
             titles[term],
             float(low) if np.isfinite(low) else None,
             float(high) if np.isfinite(high) else None,
-            None if possible.is_exact else _reached(possible, equation.basis, term),
+            None if possible.is_exact else _find_extremes(possible, equation.basis, term),
         )
         for term, (low, high) in zip(terms, found, strict=True)
     ]
@@ -265,7 +265,7 @@ def _sum_products(
     return float(possible.rows @ low), float(possible.rows @ high)
 
 
-def _reached(possible: ModelRows, basis: FloatArray, term: int) -> tuple[float, float] | None:
+def _find_extremes(possible: ModelRows, basis: FloatArray, term: int) -> tuple[float, float] | None:
     """Return the least and the greatest value of a coefficient among the tables that a search comes by."""
     if not (np.isfinite(possible.low).all() and np.isfinite(possible.high).all()):
         return None

@@ -33,7 +33,7 @@ class Recoded(NamedTuple):
 def recode_by_column(source: KeyedSource, tuples: KeyedTuples, plan: Plan) -> Recoded:
     """Return the query of released cells r0, r1, … in no order."""
     own = [column for column in plan.columns if column not in plan.maps or column in plan.kept]
-    joined = _labelled(source, tuples, plan, own)
+    joined = _label_rows(source, tuples, plan, own)
     shown = []
     for number, column in enumerate(plan.columns):
         cell = f"o{own.index(column)}" if column in own else f"s{tuples.position(column)}"
@@ -124,7 +124,7 @@ def row_digest(dialect: Dialect, cells: Sequence[str]) -> str:
     return dialect.sha256(dialect.concat([dialect.text(secrets.token_hex(32)), *parts]))
 
 
-def _labelled(source: KeyedSource, tuples: KeyedTuples, plan: Plan, own: Sequence[str]) -> Recoded:
+def _label_rows(source: KeyedSource, tuples: KeyedTuples, plan: Plan, own: Sequence[str]) -> Recoded:
     """Return rows with the labels s0, s1, … of their cells, and ``is_suppressed``, null for those that are not.
 
     A column with several labels is joined with them by its keys; one that is kept, or has a single label, by none.

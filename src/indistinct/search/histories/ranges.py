@@ -62,7 +62,7 @@ class RangedColumn:
         entry_of[own.entry_codes(0)] = codes
         return cls(own, entry_of, np.append(ranks, 0), compiled.domain_size, weight)
 
-    def kept(self, low: IntArray, high: IntArray) -> FloatArray:
+    def share_kept(self, low: IntArray, high: IntArray) -> FloatArray:
         """Return what a cell keeps under the range between two ranks."""
         return self.weight * np.where(low == high, 1.0, 1.0 - (high - low + 1) / self.domain)
 

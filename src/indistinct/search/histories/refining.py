@@ -137,9 +137,9 @@ class LabelRefiner:
         is_cut = own[first] < own[last]
         cut = np.where(is_cut, cut, last)
         below, above = np.maximum(cut - 1, first), np.minimum(cut, last)
-        whole = ranged.kept(own[first], own[last])
-        more = (cut - first) * (ranged.kept(own[first], own[below]) - whole)
-        more += (last + 1 - cut) * (ranged.kept(own[above], own[last]) - whole)
+        whole = ranged.share_kept(own[first], own[last])
+        more = (cut - first) * (ranged.share_kept(own[first], own[below]) - whole)
+        more += (last + 1 - cut) * (ranged.share_kept(own[above], own[last]) - whole)
         gains[used] = np.where(is_cut, more, -1.0)
         return gains, half
 

@@ -67,7 +67,7 @@ def _choose(work: Work, desk: Desk) -> None:
             if refusal := work.refusal("utility"):
                 controls.Words("p", f"No map of risk and utility. {refusal}", "quiet small")
             else:
-                models = {f"target={name}": f"a model of {name} can be trained" for name in _released(work)}
+                models = {f"target={name}": f"a model of {name} can be trained" for name in _released_columns(work)}
                 options = {"": "not asked: no map", **AXES, **models}
                 controls.choice(
                     "A release is useful if", options, said["utility"], controls.setter_of(said, "utility")
@@ -86,7 +86,7 @@ def _choose(work: Work, desk: Desk) -> None:
         controls.button("Compare", go, "primary", id="compare")
 
 
-def _released(work: Work) -> list[str]:
+def _released_columns(work: Work) -> list[str]:
     return [name for name, choice in work.columns.items() if choice.is_released]
 
 
