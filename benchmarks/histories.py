@@ -146,7 +146,7 @@ def _kept_in_range(column: EventColumn, text: str) -> float:
     assert cover is not None
     values = column.ranged.own.hierarchies[0].values
     low, high = (column.ranged.ranks[[values.index(end)]] for end in (cover.values[0], cover.values[-1]))
-    return float(column.ranged.kept(low, high)[0])
+    return float(column.ranged.share_kept(low, high)[0])
 
 
 def _plainer_ways(tables: dict[str, pa.Table], known: ix.Knows) -> list[Figures]:
