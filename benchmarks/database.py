@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -129,14 +129,20 @@ def _cpu_seconds(server: int) -> Iterator[list[float]]:
 
 def _seconds_of(process: int) -> float:
     """Return the CPU seconds of a process, of the children that ended, and of those that still run."""
-    own = [_ticks(process, children=True)]
-    own += [_ticks(child, children=False) for child in _children(process)]
-    return sum(own) / os.sysconf("SC_CLK_TCK")
+    while True:
+        try:
+            own = [_ticks(child, children=False) for child in _children(process)]
+            return sum(own, _ticks(process, children=True)) / os.sysconf("SC_CLK_TCK")
+        except (FileNotFoundError, ProcessLookupError):  # a child ended just now: its parent has its time
+            Path(f"/proc/{process}/stat").stat()
 
 
 def _backends(server: int) -> int:
     """Return how many backends serve a client, or help one that does."""
-    titles = [Path(f"/proc/{child}/cmdline").read_bytes() for child in _children(server)]
+    titles = []
+    for child in _children(server):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            titles.append(Path(f"/proc/{child}/cmdline").read_bytes())
     return sum(b"127.0.0.1" in title or b"parallel worker" in title for title in titles)
 
 

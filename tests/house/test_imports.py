@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "atomic_files": set(),
     "registry": set(),
     "array_types": set(),
-    "kernel": set(),
+    "kernel": {"progress"},
     "showing": set(),
     "hierarchy": {"showing"},
     "hierarchies": {"hierarchy"},

@@ -126,7 +126,8 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path):
     room = tmp_path / "source" / "indistinct"
     room.mkdir(parents=True)
     (room / "__init__.py").touch()
-    shutil.copy(PACKAGE / "kernel.py", room)
+    for name in ("kernel.py", "progress.py", "errors.py"):
+        shutil.copy(PACKAGE / name, room)
     (room / "above.py").write_text(
         "from indistinct.below import PLUS, twice\nfrom indistinct.kernel import kernel\n\n"
         "@kernel\ndef twice_and_more(number):\n    return twice(number) + PLUS\n"

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from indistinct.errors import PolicyError
-
-if TYPE_CHECKING:
-    from indistinct.policy import Policy
 
 FORMATS = "{formats}"
 """Stands in a help text for the formats of files that can be read; they are named when the text is shown."""
@@ -157,19 +154,6 @@ class BesideOptions:
     ledger: Annotated[str | None, option(LEDGER_HELP, "--ledger", "-l", metavar="URL", envvar="INDISTINCT_LEDGER")] = (
         None
     )
-
-    def arguments(self, policy: Policy) -> dict[str, Any]:
-        """Return all of it, as a report takes it; the tables are those that the policy describes."""
-        from indistinct.cli.paths import tables_given
-
-        is_number = self.population is not None and self.population.isdecimal()
-        return {
-            "original": tables_given(policy, self.original, "--original") if self.original else None,
-            "external": self.external,
-            "earlier": self.earlier or (),
-            "population": int(self.population or 0) if is_number else self.population,
-            "ledger": self.ledger,
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from indistinct.atomic_files import refuse_unwritable
-from indistinct.cli.options import FORMATS, SERVER_TABLES, argument
+from indistinct.cli.options import FORMATS, SERVER_TABLES, BesideOptions, argument
 from indistinct.errors import OutputError, PolicyError, TableError
 
 if TYPE_CHECKING:
@@ -65,6 +65,18 @@ def tables_given(policy: Policy, given: Sequence[str], what: str = "TABLE") -> s
     if mistakes:
         raise PolicyError(list(dict.fromkeys(mistakes)))
     return found
+
+
+def arguments_beside(given: BesideOptions, policy: Policy) -> dict[str, Any]:
+    """Return what stands beside a release, as a report takes it; the tables are those that the policy describes."""
+    is_number = given.population is not None and given.population.isdecimal()
+    return {
+        "original": tables_given(policy, given.original, "--original") if given.original else None,
+        "external": given.external,
+        "earlier": given.earlier or (),
+        "population": int(given.population or 0) if is_number else given.population,
+        "ledger": given.ledger,
+    }
 
 
 def named_tables(given: Sequence[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, BesideOptions, NamedRecipient, PolicyPath, Reading, argument, option
-from indistinct.cli.paths import policy_of_recipient
+from indistinct.cli.paths import arguments_beside, policy_of_recipient
 from indistinct.errors import ExposedError, VerificationError
 from indistinct.showing.words import counted
 
@@ -50,7 +50,7 @@ def dossier(
             recipient=recipient,
             only=tuple(only or ()),
             watch=watch,
-            **beside.arguments(policy),
+            **arguments_beside(beside, policy),
             **reading.arguments(),
         )
         found.write(output, replace=replace)

@@ -10,7 +10,7 @@ import typer
 
 from indistinct.cli import show
 from indistinct.cli.options import AsJson, BesideOptions, PolicyPath, Reading, argument, option
-from indistinct.cli.paths import on_terms_of
+from indistinct.cli.paths import arguments_beside, on_terms_of
 from indistinct.errors import ExposedError, OutputError, VerificationError
 
 EXIT_CODES = {"failed": VerificationError.exit_code, "broken": ExposedError.exit_code}
@@ -66,7 +66,7 @@ def report(
             edition=chosen,
             about={name: text for name, text in about.items() if text is not None},
             watch=watch,
-            **beside.arguments(policy),
+            **arguments_beside(beside, policy),
             **reading.arguments(),
         )
         if output is not None:
