@@ -223,6 +223,7 @@ def spark() -> Iterator[Any]:
     settings: dict[str, bool | float | int | str | None] = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(postgres.free_port()),
+        "spark.connect.grpc.port.maxRetries": "16",  # somebody may have taken it meanwhile
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.maxResultSize": "2m",
